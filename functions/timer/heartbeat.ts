@@ -1,5 +1,5 @@
 import { skipReason, submitBeat } from "../../shared/heartbeat/beat.ts";
-import { readBeat, renew } from "../../shared/heartbeat/beat-state.ts";
+import { readBeat, planNextBeat } from "../../shared/heartbeat/beat-state.ts";
 import { beatSettings } from "../../shared/heartbeat/beat-times.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { TimerEvent } from "../../shared/world/world.ts";
@@ -27,7 +27,7 @@ export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
   const skipped = isOff ? undefined : await skipReason(timer, which, settings, now);
   if (!isOff && !skipped) await submitBeat(timer, which, settings, configuration);
   log("heartbeat.beat", { agentId, ...(isOff ? { off: true } : {}), ...(skipped ? { skipped } : {}) });
-  await renew(timer, { agentId, at, skipped }, settings, now);
+  await planNextBeat(timer, { agentId, at, skipped }, settings, now);
 }
 
 /** Handles a beat that is overdue, because its schedule was lost. */

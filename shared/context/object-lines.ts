@@ -22,11 +22,6 @@ export function fileLine({ id, source, characters }: ActivatedObject): string {
   return `- id=${id} type=file path=${path} file_type=${fileType(path)} char_count=${characters}`;
 }
 
-/** The extension of a file's name, without the dot; `text` when it has none. */
-export function fileType(path: string): string {
-  return /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? "text";
-}
-
 function sizeOf(characters: number | undefined): string {
   return characters === undefined ? "no text" : `${characters} characters`;
 }

@@ -2,7 +2,7 @@ import { code, PeerError } from "../protocol/errors.ts";
 import type { Commit } from "./git-object.ts";
 import type { Repository } from "./repository.ts";
 
-/** What a commit did to a file. */
+/** A commit's change to a file. */
 export interface FileChange {
   path: string;
   change: "added" | "changed" | "removed";
@@ -12,8 +12,8 @@ export interface FileChange {
   after?: string;
 }
 
-/** Shortest beginning of a commit's name that may stand for it. */
-const shortest = 4;
+/** Minimum length of an abbreviated commit hash. */
+const minHashLength = 4;
 
 /** The newest commits first, at most `limit` of them. Empty before the first commit. */
 export async function listCommits(repository: Repository, limit: number, from?: string): Promise<Commit[]> {
@@ -28,14 +28,17 @@ export async function listCommits(repository: Repository, limit: number, from?: 
 }
 
 /**
- * The commit of a name: all of its 40 digits, their beginning, or `HEAD` with a number of steps back, as `HEAD~2`.
- * @throws PeerError 404, or 400 when the beginning stands for several
+ * The commit of a name: its full hash, a prefix of it, or `HEAD` with a number of steps back, such as `HEAD~2`.
+ * @throws PeerError 404, or 400 when several commits have the prefix
  */
 export async function findCommit(repository: Repository, name: string): Promise<Commit> {
   const [, back] = /^HEAD(?:~(\d{1,4}))?$/i.exec(name) ?? [];
   const isHead = /^HEAD/i.test(name);
-  if (!isHead && !new RegExp(`^[0-9a-f]{${shortest},40}$`).test(name))
-    throw new PeerError(code.badRequest, `commit: expected HEAD, HEAD~N or at least ${shortest} hex digits`);
+  if (!isHead && !new RegExp(`^[0-9a-f]{${minHashLength},40}$`).test(name))
+    throw new PeerError(
+      code.badRequest,
+      `commit: expected HEAD, HEAD~N or at least ${minHashLength} hex digits`,
+    );
   const found: Commit[] = [];
   let sha = (await repository.head())?.sha;
   for (let step = 0; sha !== undefined; step++) {
@@ -46,12 +49,12 @@ export async function findCommit(repository: Repository, name: string): Promise<
   }
   const [commit, other] = found;
   if (!commit) throw new PeerError(code.notFound, `the history has no commit ${name}`);
-  if (other) throw new PeerError(code.badRequest, `commit: ${name} stands for several; give more digits`);
+  if (other) throw new PeerError(code.badRequest, `commit: ${name} is ambiguous; give more digits`);
   return commit;
 }
 
-/** The blob of every file of a tree, by path, in the order of paths. */
-export async function filesOf(
+/** The blob of every file of a tree, by path, sorted by path. */
+export async function blobsOf(
   repository: Repository,
   tree: string,
   folder = "",
@@ -61,15 +64,15 @@ export async function filesOf(
     entries.map(async ({ name, kind, sha }) =>
       kind === "blob"
         ? [[folder + name, sha] as const]
-        : [...(await filesOf(repository, sha, `${folder}${name}/`))],
+        : [...(await blobsOf(repository, sha, `${folder}${name}/`))],
     ),
   );
   return new Map(parts.flat());
 }
 
 /**
- * The files that differ between two trees, in the order of paths. Folders that are the same in both are not read.
- * @param before undefined: nothing
+ * The files that differ between two trees, sorted by path. Folders that are equal in both are not read.
+ * @param before undefined for an empty tree
  */
 export async function changesBetween(
   repository: Repository,
@@ -97,13 +100,13 @@ export async function changesBetween(
   return changes.flat().sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** What a commit did, against the one before it. */
+/** A commit's changes, compared with its parent. */
 export async function changesOf(repository: Repository, { tree, parent }: Commit): Promise<FileChange[]> {
   const before = parent === undefined ? undefined : (await repository.readCommit(parent)).tree;
   return changesBetween(repository, before, tree);
 }
 
-/** What has become of a file that differs. @param before its blob; undefined where it was not there */
+/** The change of a file. @param before its earlier blob; undefined when it did not exist */
 export function fileChange(path: string, before: string | undefined, after: string | undefined): FileChange {
   if (before === undefined) return { path, change: "added", after };
   return after === undefined

@@ -9,15 +9,15 @@ import { openRepository, type Repository } from "./repository.ts";
 /** Maximum attempts when others commit at the same time. */
 const maxAttempts = 20;
 
-/** Each names where a branch stood that has been written anew, until all that only it needs is deleted. */
+/** Prefix of markers, each with the head of a branch that was rewritten, until all objects that only it needs are deleted. */
 const pendingNames = "gsv-erasing/";
 
 /**
- * Writes the history of a workspace anew without something that its files have held, from the first commit that has it
- * on, and deletes what only the old commits need. The new commits keep the time, the author and the message of the old
- * ones. A repeat goes on where a crash has left it.
- * @param without the content of a Markdown file without it; the same content where the file does not have it
- * @returns how many commits were written anew
+ * Rewrites the history of a workspace without a text that its files contained, starting with the first commit that has it,
+ * and deletes objects that only the old commits need. The new commits keep the time, author and message of the old ones. A
+ * repeat after a crash continues.
+ * @param without returns the content of a Markdown file without the text; unchanged when the file does not have it
+ * @returns the number of rewritten commits
  */
 export async function eraseFromHistory(
   bucket: Bucket,
@@ -31,13 +31,13 @@ export async function eraseFromHistory(
     if (!head) return 0;
     const commits = await orGone(listCommits(repository, Number.POSITIVE_INFINITY, head.sha));
     const written = commits && (await orGone(rewriteCommits(repository, commits.reverse(), without)));
-    // Another erasing has deleted what the branch stood for.
+    // A concurrent erase replaced the branch and deleted its objects.
     if (!written) continue;
     const last = written.at(-1);
     if (!last || last === head.sha) return 0;
     await bucket.put(pendingPrefix(agentId) + head.sha, "");
     const isMoved = await repository.move(head, last);
-    // When others came first, it is the new branch that nothing needs.
+    // If another commit came first, the rewritten branch is the one to delete.
     if (!isMoved) await bucket.put(pendingPrefix(agentId) + last, "");
     await deletePending(bucket, agentId);
     if (!isMoved) continue;
@@ -45,27 +45,27 @@ export async function eraseFromHistory(
     log("workspace.erased", { agentId, commits: count });
     return count;
   }
-  throw new Error(`the history of ${agentId} is being changed by others at the same time`);
+  throw new Error(`the history of ${agentId} changed during each of ${maxAttempts} attempts`);
 }
 
 const pendingPrefix = (agentId: string) => `${workspacePrefix(agentId)}.git/${pendingNames}`;
 
-/** Deletes what only the branches need that were written anew. One that is still in use has not been moved yet: it stays. */
+/** Deletes the objects that only replaced branches need. A head that is still in the history is not replaced yet and stays. */
 async function deletePending(bucket: Bucket, agentId: string): Promise<void> {
   const prefix = `${workspacePrefix(agentId)}.git/objects/`;
   const { objects } = await bucket.list(pendingPrefix(agentId));
   for (const { key } of objects) {
     const repository = openRepository(bucket, agentId);
-    const kept = new Set(await namesOf(repository, (await repository.head())?.sha));
+    const kept = new Set(await reachableFrom(repository, (await repository.head())?.sha));
     const old = key.slice(pendingPrefix(agentId).length);
     if (kept.has(old)) continue;
-    for (const sha of await namesOf(repository, old))
+    for (const sha of await reachableFrom(repository, old))
       if (!kept.has(sha)) await bucket.delete(`${prefix}${sha.slice(0, 2)}/${sha.slice(2)}`);
     await bucket.delete(key);
   }
 }
 
-/** @returns the name of each commit as it is now, in the same order */
+/** @returns the new hash of each commit, in the same order */
 async function rewriteCommits(
   repository: Repository,
   commits: readonly Commit[],
@@ -84,7 +84,7 @@ async function rewriteCommits(
   return written;
 }
 
-/** Writes trees and blobs anew, each once. */
+/** Rewrites trees and blobs, each once. */
 function createRewriting(repository: Repository, without: (content: string) => string) {
   const known = new Map<string, Promise<string>>();
   const once = (sha: string, make: () => Promise<string>) => {
@@ -114,10 +114,10 @@ function createRewriting(repository: Repository, without: (content: string) => s
 }
 
 /**
- * The names of a branch's commits, and of all their trees and blobs: first what nothing else is found by, so that what is
- * deleted in this order can be found again after a crash. What is deleted already is left out.
+ * The hashes of a branch's commits and of all their trees and blobs. Leaves come before roots, so that a crashed deletion in
+ * this order can resume by walking from the head. Objects that are already deleted are skipped.
  */
-async function namesOf(repository: Repository, head: string | undefined): Promise<string[]> {
+async function reachableFrom(repository: Repository, head: string | undefined): Promise<string[]> {
   const found = { blobs: new Set<string>(), trees: new Set<string>(), commits: new Set<string>() };
   const add = async (tree: string): Promise<void> => {
     if (found.trees.has(tree)) return;
@@ -136,7 +136,7 @@ async function namesOf(repository: Repository, head: string | undefined): Promis
   return [...found.blobs, ...found.trees, ...[...found.commits].reverse()];
 }
 
-/** Undefined when an object was read that is deleted. */
+/** Undefined when the object has been deleted. */
 async function orGone<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;

@@ -4,7 +4,7 @@ import { deflateSync, inflateSync } from "node:zlib";
 /** The kinds of git objects that a workspace's history has. */
 export type GitObjectType = "blob" | "tree" | "commit";
 
-/** A git object as it is stored: `bytes` is what a loose object's file holds. */
+/** A stored git object: `bytes` is the content of a loose object's file. */
 export interface GitObject {
   /** Its name: SHA-1 of the type, the length and the body, 40 hex digits. */
   sha: string;
@@ -38,7 +38,7 @@ export function encodeObject(type: GitObjectType, body: Uint8Array): GitObject {
   return { sha: createHash("sha1").update(whole).digest("hex"), bytes: deflateSync(whole) };
 }
 
-/** The body of a stored object. @throws Error when the bytes are no object of this type */
+/** The body of a stored object. @throws Error when the bytes are not an object of this type */
 export function decodeObject(type: GitObjectType, bytes: Uint8Array): Buffer {
   const whole = inflateSync(bytes);
   const end = whole.indexOf(0);
@@ -46,7 +46,7 @@ export function decodeObject(type: GitObjectType, bytes: Uint8Array): Buffer {
   return whole.subarray(end + 1);
 }
 
-/** A tree's body. Git sorts by the bytes of the name; a folder's name counts with a slash behind it. */
+/** A tree's body. Git sorts by the bytes of the name; a folder's name counts with a trailing slash. */
 export function treeBody(entries: readonly TreeEntry[]): Buffer {
   const key = ({ name, kind }: TreeEntry) => Buffer.from(kind === "tree" ? `${name}/` : name);
   const sorted = [...entries].sort((a, b) => Buffer.compare(key(a), key(b)));
@@ -72,7 +72,7 @@ export function parseTree(body: Buffer): TreeEntry[] {
   return entries;
 }
 
-/** A commit's body, by the agent itself, in UTC. */
+/** A commit's body, with the author as committer, in UTC. */
 export function commitBody({ tree, parent, author, at, message }: Omit<Commit, "sha">): Buffer {
   const who = `${author} ${Math.floor(at / 1000)} +0000`;
   const lines = [

@@ -1,8 +1,8 @@
 import type { Configuration } from "../configuration/schema.ts";
 
 /**
- * Whether the history of an agent's workspace is kept, and whether the agent has tools for it: the agent's own settings over
- * the gateway's.
+ * Whether an agent's workspace has a history, and whether the agent has tools for it. The agent's own settings override the
+ * gateway's.
  */
 export function gitSettings(
   { agents, workspaceGit }: Pick<Configuration, "agents" | "workspaceGit">,

@@ -1,21 +1,21 @@
 import { createTwoFilesPatch, formatPatch, type StructuredPatchHunk, structuredPatch } from "diff";
 import type { FileChange } from "./commits.ts";
 
-/** A file's content before and after; undefined where there is none. */
+/** A file's content before and after a change; undefined when it did not exist. */
 export interface Contents {
   before: Uint8Array | undefined;
   after: Uint8Array | undefined;
 }
 
-/** A file with a NUL byte is no text. Git looks at as many bytes. */
+/** A file with a NUL byte in its first bytes is binary. Git checks the same number. */
 const looked = 8000;
 
-/** Most lines that are added and removed where lines are compared: the time grows with the square of it. */
+/** Maximum number of added and removed lines in a comparison, whose time grows with the square of it. */
 const maxEdits = 1000;
 
 /**
- * The change of a file as `git diff` shows it, with three lines around each place. Where too many lines have changed to be
- * compared, all of them are removed, and all of the new ones added.
+ * The change of a file in the format of `git diff`, with three lines of context. If too many lines changed for a comparison,
+ * the patch removes all old lines and adds all new ones.
  */
 export function patchOf({ path, change }: Pick<FileChange, "path" | "change">, contents: Contents): string {
   const [from, to] = [
@@ -35,7 +35,7 @@ export function patchOf({ path, change }: Pick<FileChange, "path" | "change">, c
   return head + patch.slice(patch.indexOf("---"));
 }
 
-/** A patch that puts one text in the place of another. */
+/** A patch that replaces the whole text. */
 function replacement(from: string, to: string, before: string, after: string): string {
   const hunks = [structuredPatch(from, to, before, ""), structuredPatch(from, to, "", after)].map(
     (half) => half.hunks[0],

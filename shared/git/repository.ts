@@ -14,25 +14,25 @@ import {
 /** The one branch, which every commit moves. */
 const branch = "refs/heads/main";
 
-/** The file of the `CommitIndex`, which git does not look at. */
+/** The file of the `CommitIndex`, which git ignores. */
 const indexName = "gsv-index.json";
 
-/** What a folder needs beside objects and branches for git to take it for a repository. */
+/** Files besides objects and branches that git requires in a repository. */
 const fixedFiles = {
   HEAD: `ref: ${branch}\n`,
   config: "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = false\n",
 } as const;
 
-/** Where the branch stands. `etag`: of the object that says so. */
+/** The head of the branch. `etag`: the ETag of the branch's object. */
 export interface Head {
   sha: string;
   etag: string;
 }
 
-/** What a commit is made from, found again without reading the objects. It is only a cache: without it more is read. */
+/** A cache of the last commit's blobs and trees, which saves reading the objects. */
 export interface CommitIndex {
   v: 1;
-  /** The commit that it was written for. It says nothing of any other one, whose objects it may not know. */
+  /** The commit for which it was written; it is not valid for any other. */
   head: string;
   /** The blob of each file, by path, with the ETag that it had. */
   files: Record<string, { etag: string; blob: string }>;
@@ -41,13 +41,13 @@ export interface CommitIndex {
 }
 
 /**
- * The git repository of an agent's workspace, as loose objects in the bucket under `agents/{agentId}/.git/`. A clone of
+ * The git repository of an agent's workspace, as loose objects in the bucket under `agents/{agentId}/.git/`. A copy of
  * that folder is an ordinary repository.
  */
 export interface Repository {
   /** Undefined before the first commit. */
   head(): Promise<Head | undefined>;
-  /** Stores an object. Repeating it is harmless. @returns its name */
+  /** Stores an object. Safe to repeat. @returns its hash */
   write(type: GitObjectType, body: Uint8Array): Promise<string>;
   /** @throws PeerError 404 */
   readCommit(sha: string): Promise<Commit>;
@@ -55,9 +55,9 @@ export interface Repository {
   readTree(sha: string): Promise<TreeEntry[]>;
   /** @throws PeerError 404 */
   readBlob(sha: string): Promise<Buffer>;
-  /** Moves the branch. @returns false when it does not stand at `from` any more: another commit came first */
+  /** Moves the branch. @returns false when it is no longer at `from`: another commit came first */
   move(from: Head | undefined, to: string): Promise<boolean>;
-  /** What the index says of a commit: nothing when it was written for another one. */
+  /** The index of a commit; empty when it was written for another one. */
   index(head: Head | undefined): Promise<Pick<CommitIndex, "files" | "trees">>;
   putIndex(index: CommitIndex): Promise<void>;
 }
@@ -88,7 +88,7 @@ export function openRepository(bucket: Bucket, agentId: string): Repository {
     readTree: async (sha) => parseTree(await read("tree", sha)),
     readBlob: (sha) => read("blob", sha),
     async move(from, to) {
-      // HEAD comes before the first branch: a repository without HEAD is none.
+      // HEAD comes before the first branch: without HEAD git does not recognize the repository.
       if (!from)
         await Promise.all(Object.entries(fixedFiles).map(([name, text]) => putOnce(prefix + name, text)));
       try {

@@ -5,19 +5,19 @@ import type { Bucket, ListedObject } from "../world/world.ts";
 import { commitBody, encodeObject, type TreeEntry, treeBody } from "./git-object.ts";
 import { type CommitIndex, openRepository } from "./repository.ts";
 
-/** Larger files are left out of the history, in bytes. */
+/** Maximum size of a file in the history, in bytes; larger files are omitted. */
 const maxFileBytes = 1024 * 1024;
 
-/** Folders of a workspace that are no part of its history: conversations, media, and what the gateway keeps for itself. */
+/** Folders of a workspace that are not part of its history: conversations, media, and internal data of the gateway. */
 const leftOut = /^(\.git|sessions|transcripts|media|objects|recall)\/|\.tmp$/;
 
-/** Files that are read and stored at the same time. */
+/** Maximum number of files read and stored in parallel. */
 const atOnce = 16;
 
-/** Maximum attempts when others commit at the same time: one of them gets through in each round. */
+/** Maximum attempts when others commit at the same time: in each round one of them succeeds. */
 const maxAttempts = 20;
 
-/** What a commit came to. `skipped`: nothing has changed since the last one, which `sha` names. */
+/** The result of a commit. `skipped`: nothing has changed since the last one, whose hash is `sha`. */
 export type CommitOutcome = { skipped: true; sha?: string } | { skipped: false; sha: string };
 
 /** Why a commit is made, and when, epoch ms. */
@@ -27,8 +27,8 @@ export interface CommitReason {
 }
 
 /**
- * Commits the workspace of an agent as it is. A commit that loses the race to another is made again on top of it, so
- * that none is lost. After a crash there are at most objects that nothing names.
+ * Commits the current workspace of an agent. A commit that loses a race is made again on top of the other, so that none is
+ * lost. A crash leaves at most unreferenced objects.
  */
 export async function commitWorkspace(
   bucket: Bucket,
@@ -58,12 +58,12 @@ export async function commitWorkspace(
     log("workspace.commit", { agentId, sha, attempts });
     return { skipped: false, sha };
   }
-  throw new Error(`the history of ${agentId} is being changed by others at the same time`);
+  throw new Error(`the history of ${agentId} changed during each of ${maxAttempts} attempts`);
 }
 
 /**
- * Reads every file that is not in the index as it is now.
- * @param keep takes the body of each. @returns the name of its blob
+ * Reads every file whose current version is not in the index.
+ * @param keep gets the body of each and returns the hash of its blob
  */
 export async function readFiles(
   bucket: Bucket,
@@ -79,7 +79,7 @@ export async function readFiles(
   const files: CommitIndex["files"] = Object.create(null);
   const store = async ({ key, etag, path }: (typeof listed)[number]) => {
     const known = index.files[path];
-    // A file that was deleted since it was listed is no part of the commit.
+    // A file that was deleted after the listing is not part of the commit.
     const found = known?.etag === etag ? undefined : await bucket.get(key);
     if (found) files[path] = { etag: found.etag, blob: await keep(withoutSecrets(path, found.body)) };
     else if (known?.etag === etag) files[path] = known;
@@ -89,7 +89,7 @@ export async function readFiles(
   return files;
 }
 
-/** Lists the workspace without the folders that are left out: archives and git's own objects are many. */
+/** Lists the workspace without the omitted folders, which have many objects. */
 async function listFiles(bucket: Bucket, prefix: string): Promise<ListedObject[]> {
   const { objects, prefixes } = await bucket.list(prefix, "/");
   const folders = prefixes.filter((folder) => !leftOut.test(folder.slice(prefix.length)));
@@ -97,10 +97,10 @@ async function listFiles(bucket: Bucket, prefix: string): Promise<ListedObject[]
   return [...objects, ...within.flatMap((listing) => listing.objects)];
 }
 
-/** Files that the agent and the gateway write memories into: what was said in passing may hold a secret. */
+/** Files into which the agent and the gateway write memories, which may contain a secret from a conversation. */
 const memoryFiles = /^(?:memory\/.+|MEMORY|DREAMS)\.md$/i;
 
-/** A file as the history keeps it. A secret that was written down as a memory is replaced by `[REDACTED:…]`. */
+/** The content of a file for the history: a secret in a memory is replaced by `[REDACTED:…]`. */
 function withoutSecrets(path: string, body: Uint8Array): Uint8Array {
   if (!memoryFiles.test(path)) return body;
   const text = Buffer.from(body).toString();
@@ -108,20 +108,20 @@ function withoutSecrets(path: string, body: Uint8Array): Uint8Array {
   return left === text ? body : Buffer.from(left);
 }
 
-/** Characters that some file systems leave out of names. */
+/** Characters that some file systems ignore in names. */
 const leftOutOfNames = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
-/** Git refuses these names in a tree: a part that is empty, `.`, `..`, or `.git` on any file system. */
+/** Whether git accepts a path: no part is empty, `.`, `..`, or `.git` on any file system. */
 function isGitPath(path: string): boolean {
   const isGitPart = (part: string) => !/^(\.{0,2}|(\.git|git~1)[ .]*(:.*)?)$/i.test(part);
   return path.split("/").every((part) => isGitPart(part) && isGitPart(part.replace(leftOutOfNames, "")));
 }
 
 /**
- * Adds the tree of a folder and those of the folders in it. A file whose name is also a folder's is left out: a bucket
- * can hold both, a tree cannot.
+ * Adds the tree of a folder and those of its subfolders. A file with the same name as a folder is omitted: a bucket can have
+ * both, a tree cannot.
  * @param files the path of each file below the folder, in parts, with its blob
- * @returns the tree's name
+ * @returns the tree's hash
  */
 function addTrees(trees: Map<string, Buffer>, files: readonly [parts: string[], blob: string][]): string {
   const folders = new Map<string, [string[], string][]>();

@@ -3,11 +3,11 @@ import type { CommitEntry, CommitFiles } from "../protocol/workspace-history-sch
 import { keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 import {
+  blobsOf,
   changesBetween,
   changesOf,
   type FileChange,
   fileChange,
-  filesOf,
   findCommit,
   listCommits,
 } from "./commits.ts";
@@ -15,10 +15,10 @@ import { type Commit, encodeObject } from "./git-object.ts";
 import { openRepository, type Repository } from "./repository.ts";
 import { commitWorkspace, readFiles } from "./workspace-commit.ts";
 
-/** Longest patch that is answered, in characters. */
+/** Maximum length of a returned patch, in characters. */
 const maxPatchChars = 200_000;
 
-/** The commits of an agent's workspace, newest first, with the files that each has changed. @param path only its commits */
+/** The commits of an agent's workspace, newest first, with the files that each changed. @param path only commits that change it */
 export async function workspaceLog(
   bucket: Bucket,
   agentId: string,
@@ -38,9 +38,9 @@ export async function workspaceLog(
 }
 
 /**
- * What has changed between two commits, or from a commit to the workspace as it is now.
+ * The difference between two commits, or between a commit and the current workspace.
  * @param from the name of a commit. Default: the newest
- * @param to the name of a commit. Default: the workspace as it is
+ * @param to the name of a commit. Default: the current workspace
  * @throws PeerError 404, 400
  */
 export async function workspaceDiff(
@@ -58,7 +58,7 @@ export async function workspaceDiff(
     return withPatch(changes, path, (blob) => repository.readBlob(blob));
   }
   const { files, bodies } = await filesNow(bucket, repository, agentId);
-  const old = before ? await filesOf(repository, before.tree) : new Map<string, string>();
+  const old = before ? await blobsOf(repository, before.tree) : new Map<string, string>();
   return withPatch(
     changesOfFiles(old, files),
     path,
@@ -66,23 +66,23 @@ export async function workspaceDiff(
   );
 }
 
-/** A commit, and what it did. @throws PeerError 404, 400 */
+/** A commit and its changes. @throws PeerError 404, 400 */
 export async function workspaceCommit(
   bucket: Bucket,
   agentId: string,
   name: string,
 ): Promise<CommitEntry & CommitFiles> {
   const repository = openRepository(bucket, agentId);
-  return describe(repository, await findCommit(repository, name));
+  return commitWithPatch(repository, await findCommit(repository, name));
 }
 
-/** What a commit of the history did, without going through the history. `sha`: as `workspaceLog` gives it. */
+/** The changes of a commit, without searching the history. `sha`: from `workspaceLog`. */
 export async function listedCommit(bucket: Bucket, agentId: string, sha: string): Promise<CommitFiles> {
   const repository = openRepository(bucket, agentId);
-  return describe(repository, await repository.readCommit(sha));
+  return commitWithPatch(repository, await repository.readCommit(sha));
 }
 
-async function describe(repository: Repository, commit: Commit): Promise<CommitEntry & CommitFiles> {
+async function commitWithPatch(repository: Repository, commit: Commit): Promise<CommitEntry & CommitFiles> {
   const changes = await changesOf(repository, commit);
   return {
     ...entryOf(commit, changes),
@@ -90,17 +90,17 @@ async function describe(repository: Repository, commit: Commit): Promise<CommitE
   };
 }
 
-/** A file as it was in a commit. @throws PeerError 404, 400 */
+/** The content of a file in a commit. @throws PeerError 404, 400 */
 export async function fileAt(bucket: Bucket, agentId: string, name: string, path: string): Promise<Buffer> {
   const repository = openRepository(bucket, agentId);
   const commit = await findCommit(repository, name);
-  const blob = (await filesOf(repository, commit.tree)).get(path);
+  const blob = (await blobsOf(repository, commit.tree)).get(path);
   if (blob === undefined)
     throw new PeerError(code.notFound, `${path} is not in the commit ${commit.sha.slice(0, 7)}`);
   return repository.readBlob(blob);
 }
 
-/** What a restore did. `checkpoint`: the commit of the workspace as it was before. */
+/** The result of a restore. `checkpoint`: the commit with the state before the restore. */
 export interface Restored {
   checkpoint?: string;
   restored: string[];
@@ -108,8 +108,8 @@ export interface Restored {
 }
 
 /**
- * Puts a file, or all of them, back as they were in a commit. What was there before is committed first, so that a restore
- * can be taken back by another.
+ * Restores one file or all files from a commit. The current state is committed first, so that another restore can undo
+ * this one.
  * @throws PeerError 404, 400
  */
 export async function restoreFrom(
@@ -119,7 +119,7 @@ export async function restoreFrom(
 ): Promise<Restored> {
   const repository = openRepository(bucket, agentId);
   const commit = await findCommit(repository, name);
-  const wanted = await filesOf(repository, commit.tree);
+  const wanted = await blobsOf(repository, commit.tree);
   if (path !== undefined && !wanted.has(path))
     throw new PeerError(code.notFound, `${path} is not in the commit ${commit.sha.slice(0, 7)}`);
   const short = commit.sha.slice(0, 7);
@@ -140,7 +140,7 @@ export async function restoreFrom(
   };
 }
 
-/** The blob of every file of the workspace as it is, and the bodies of those that the history does not have. */
+/** The blob of every file of the current workspace, and the bodies of blobs that the history does not have. */
 async function filesNow(bucket: Bucket, repository: Repository, agentId: string) {
   const bodies = new Map<string, Uint8Array>();
   const read = await readFiles(
@@ -195,20 +195,20 @@ function entryOf({ sha, author, at, message }: Commit, changes: readonly FileCha
 function noHistory(agentId: string): PeerError {
   return new PeerError(
     code.notFound,
-    `the workspace of ${agentId} has no history yet; \`gsv workspace checkpoint\` begins it`,
+    `the workspace of ${agentId} has no history yet; \`gsv workspace checkpoint\` starts it`,
   );
 }
 
 /**
- * Most bytes of files that one page of a clone holds, so that it fits into a frame as base64. A larger file is a page of
- * its own, which comes by reference.
+ * Maximum bytes of files in one page of a clone, so that it fits into a frame as base64. A larger file has its own page,
+ * which is sent by reference.
  */
 const maxPageBytes = 90_000;
 
 /**
- * Files of the repository, for a clone: all of them, page by page. The branch comes first: the objects that it needs are
- * there by then, and those of a commit that is made meanwhile do no harm.
- * @param after the last path of the page before
+ * All files of the repository, page by page, for a clone. The branch comes first: all objects that it needs exist by then,
+ * and objects of a concurrent commit do no harm.
+ * @param after the last path of the previous page
  */
 export async function repositoryPage(
   bucket: Bucket,

@@ -8,17 +8,17 @@ import { type BeatSettings, nextBeat, planOf } from "./beat-times.ts";
 /** Partition of the agents' heartbeats; the sort key is the agent's id. */
 export const beatPartition = "HEARTBEAT";
 
-/** Longest answer that is kept to be shown, in characters. */
+/** Maximum length of the stored answer, in characters. */
 const maxTextLength = 2000;
 
 /** The stored heartbeat of an agent. Times are epoch ms. */
 export interface BeatState {
   agentId: string;
-  /** Turned on, also while the settings switch it off. False: the user turned it off. Absent: not decided yet. */
+  /** Turned on, even while the settings disable it. False: the user turned it off. Absent: not decided yet. */
   on?: boolean;
-  /** The beat that is scheduled. Other schedules are ignored when they fire. */
+  /** The time of the scheduled tick. Other schedules are ignored when they fire. */
   nextAt?: number;
-  /** The settings that `nextAt` follows from (`planOf`). */
+  /** The settings that determine `nextAt` (`planOf`). */
   plan?: string;
   lastAt?: number;
   lastText?: string;
@@ -27,7 +27,7 @@ export interface BeatState {
   skipReason?: SkipReason;
 }
 
-/** The dependencies of scheduling beats. */
+/** The dependencies of scheduling ticks. */
 export interface BeatPlanning {
   table: Table;
   schedules: Schedules;
@@ -42,12 +42,12 @@ export async function readBeat(table: Table, agentId: string): Promise<BeatState
   return item ? toState(item) : { agentId };
 }
 
-/** The heartbeats of all agents that ever had a beat, or were turned on. */
+/** The stored heartbeats: of all agents that ever had a tick or were turned on. */
 export async function listBeats(table: Table): Promise<BeatState[]> {
   return (await table.query({ pk: beatPartition })).map(toState);
 }
 
-/** Turns a heartbeat on, or plans its next beat anew. One that is planned by the same settings stays as it is. */
+/** Turns a heartbeat on, or plans its next tick again. Does nothing when the next tick is planned with the same settings. */
 export async function turnOn(
   planning: BeatPlanning,
   { agentId, on, plan, nextAt = 0 }: BeatState,
@@ -58,7 +58,7 @@ export async function turnOn(
   await schedule(planning, agentId, settings, { last: now, now }, [set("on", true)]);
 }
 
-/** Plans the next beat anew when the settings that it follows from have changed. Off stays off. */
+/** Plans the next tick again when the settings that determine it have changed. A heartbeat that is off stays off. */
 export async function planAnew(
   planning: BeatPlanning,
   { agentId, on, plan }: BeatState,
@@ -70,20 +70,20 @@ export async function planAnew(
 }
 
 /**
- * Plans the beat after the one at `at`, and notes why that one was skipped. Does nothing when another process
+ * Plans the tick after the one at `at`, and records why that one was skipped. Does nothing when another invocation
  * has done so, or the heartbeat was turned off meanwhile.
  */
-export async function renew(
+export async function planNextBeat(
   planning: BeatPlanning,
   { agentId, at, skipped }: { agentId: string; at: number; skipped: SkipReason | undefined },
   settings: BeatSettings,
   now: number,
 ): Promise<void> {
-  const notes = skipped ? [set("skippedAt", now), set("skipReason", skipped)] : [];
-  await schedule(planning, agentId, settings, { last: at, now }, notes, equal("nextAt", at));
+  const steps = skipped ? [set("skippedAt", now), set("skipReason", skipped)] : [];
+  await schedule(planning, agentId, settings, { last: at, now }, steps, equal("nextAt", at));
 }
 
-/** Turns a heartbeat off. A schedule that was made is ignored when it fires. */
+/** Turns a heartbeat off. An existing schedule is ignored when it fires. */
 export async function turnOff(table: Table, agentId: string): Promise<void> {
   await table.update(keyOf(agentId), [set("on", false), ...noNext]);
 }
@@ -91,15 +91,15 @@ export async function turnOff(table: Table, agentId: string): Promise<void> {
 const noNext = [remove("nextAt"), remove("plan"), remove("duePk"), remove("dueAt")];
 
 /**
- * Creates the schedule of the next beat, then notes it in the agent's item. After a crash in between the item
- * names an earlier beat, and the new schedule is ignored or made current by a repeat.
+ * Creates the schedule of the next tick, then records it in the agent's item. After a crash in between, the item
+ * has an earlier tick, and the new schedule is ignored or recorded by a repeat.
  */
 async function schedule(
   { table, schedules }: BeatPlanning,
   agentId: string,
   settings: BeatSettings,
   { last, now }: { last: number; now: number },
-  notes: readonly Step[],
+  extraSteps: readonly Step[],
   condition?: Condition,
 ): Promise<void> {
   const next = nextBeat(last, now, settings);
@@ -110,12 +110,12 @@ async function schedule(
     next === undefined
       ? noNext.filter(({ path }) => path !== "plan")
       : [set("nextAt", next), set("duePk", duePartition), set("dueAt", next + scheduleGraceMs)];
-  const steps = [...planned, set("plan", planOf(settings)), ...notes];
+  const steps = [...planned, set("plan", planOf(settings)), ...extraSteps];
   await succeeds(table.update(keyOf(agentId), steps, condition));
 }
 
-/** Notes a beat's answer, and when it was delivered to a channel. */
-export async function recordAnswer(
+/** Records the answer of a tick, and when it was delivered to a channel. */
+export async function recordBeatAnswer(
   table: Table,
   agentId: string,
   { at, text, sentAt }: { at: number; text: string; sentAt: number | undefined },

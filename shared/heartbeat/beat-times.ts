@@ -3,22 +3,22 @@ import type { Configuration } from "../configuration/schema.ts";
 import { addDays, localTime, timeOfDay } from "../runtime/zoned-time.ts";
 import { defaultAgentId } from "../session/key/routing.ts";
 
-/** The least time between two beats, in milliseconds: a schedule fires up to a minute late. */
+/** Minimum time between two ticks, in milliseconds: a schedule fires up to a minute late. */
 const minEveryMs = 60_000;
 
-/** The hours of a day in which an agent's heart beats. */
+/** The hours of a day in which an agent's heartbeat runs. */
 export interface ActiveHours {
   /** `HH:MM`, inclusive. */
   start: string;
-  /** `HH:MM`, exclusive. Before `start`: over midnight. The same as `start`: the whole day. */
+  /** `HH:MM`, exclusive. Before `start`: the hours span midnight. The same as `start`: the whole day. */
   end: string;
   /** IANA timezone. */
   timezone: string;
 }
 
-/** The settings of an agent's heartbeat: its own over the default ones. */
+/** The effective settings of an agent's heartbeat: its own override the defaults. */
 export interface BeatSettings {
-  /** Milliseconds between two beats; 0 when it is switched off, or there is no such agent. */
+  /** Milliseconds between two ticks; 0 when the heartbeat is disabled or the agent does not exist. */
   everyMs: number;
   hours: ActiveHours;
   prompt: string;
@@ -50,7 +50,7 @@ export function beatSettings(
   };
 }
 
-/** What the times of the beats depend on, as one text. When it differs, the next beat is planned anew. */
+/** The settings that determine the times of ticks, as one text. When it changes, the next tick is planned again. */
 export function planOf({ everyMs, hours: { start, end, timezone } }: BeatSettings): string {
   return `${everyMs} ${start} ${end} ${timezone}`;
 }
@@ -63,10 +63,10 @@ export function isActive(now: number, { start, end, timezone }: ActiveHours): bo
 }
 
 /**
- * The time of the next beat, after `now`: whole intervals after the last one. A beat that would be outside of
- * the active hours is put off until they begin, so that nothing runs in between.
- * @param last epoch ms: the last beat, or when the heartbeat was turned on
- * @returns epoch ms; undefined when the heartbeat is switched off, or the hours never come
+ * The time of the next tick after `now`: whole intervals after the last one. A tick outside the active hours is postponed
+ * to their start.
+ * @param last epoch ms: the last tick, or when the heartbeat was turned on
+ * @returns epoch ms; undefined when the heartbeat is disabled, or the hours never occur
  */
 export function nextBeat(
   last: number,
@@ -80,8 +80,7 @@ export function nextBeat(
 }
 
 /**
- * The first time after `after` at which the active hours begin. A day on which clocks are set forward over the
- * whole of them is passed over.
+ * The first start of the active hours after `after`. A day on which a clock change skips them entirely is skipped.
  */
 function nextStart(after: number, hours: ActiveHours): number | undefined {
   const today = localTime(after, hours.timezone).date;

@@ -11,7 +11,7 @@ import { promptFiles, workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Table } from "../world/world.ts";
 import { type BeatSettings, isActive } from "./beat-times.ts";
 
-/** What deciding about a beat reads. */
+/** The dependencies of `skipReason`. */
 export interface BeatSources {
   table: Table;
   /** Reads the workspace. */
@@ -19,8 +19,8 @@ export interface BeatSources {
 }
 
 /**
- * Why a beat does not ask the model; undefined when it does. Cheapest first: the clock, one object, one item.
- * @param beatId the beat's entry: a session that has accepted it is not busy with an earlier one
+ * Why a tick skips the model call; undefined when it does not. Cheapest checks first: the clock, one object, one item.
+ * @param beatId the id of the tick's inbox entry: a session that has accepted it is not busy with an earlier tick
  * @param now epoch ms
  */
 export async function skipReason(
@@ -39,8 +39,8 @@ export async function skipReason(
 }
 
 /**
- * Asks the model: puts the prompt into the inbox of the agent's heartbeat session, once for each `beatId`.
- * @returns where the answer will be delivered; undefined: to no channel
+ * Submits the prompt to the agent's heartbeat session, once for each `beatId`.
+ * @returns where the answer will be delivered; undefined for no channel
  */
 export async function submitBeat(
   intake: Intake,

@@ -67,7 +67,7 @@ export function createGuardedFetch({ resolve = lookup }: { resolve?: Resolve } =
       if (signal.aborted)
         return { ok: false, reason: `no answer within ${timeoutMs / 1000} s`, passing: true };
       if (error instanceof Refused) return { ok: false, reason: error.message, passing: error.passing };
-      return { ok: false, reason: describe(error), passing: true };
+      return { ok: false, reason: fetchFailure(error), passing: true };
     }
   };
 }
@@ -86,7 +86,7 @@ async function follow(
   publicOnly: LookupFunction,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  let hop = nextHop({ url: parse(url), headers, isTrusted: true }, url, trustedOrigins);
+  let hop = nextHop({ url: parseUrl(url), headers, isTrusted: true }, url, trustedOrigins);
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const response = await get(hop, publicOnly, signal);
     const { statusCode = 0, headers: received } = response;
@@ -101,13 +101,13 @@ async function follow(
 
 /** The next request of a redirect. @throws Refused when its URL must not be fetched */
 export function nextHop(from: Hop, location: string, trustedOrigins: readonly string[]): Hop {
-  const url = parse(location, from.url);
+  const url = parseUrl(location, from.url);
   const isTrusted = from.isTrusted && trustedOrigins.includes(url.origin);
   if (!isTrusted) checkPublic(url);
   return { url, headers: url.origin === from.url.origin ? from.headers : {}, isTrusted };
 }
 
-function parse(text: string, base?: URL): URL {
+function parseUrl(text: string, base?: URL): URL {
   if (!URL.canParse(text, base?.href)) throw new Refused("not a valid address");
   return new URL(text, base);
 }
@@ -117,8 +117,8 @@ function parse(text: string, base?: URL): URL {
  * by `publicLookup`.
  */
 function checkPublic({ protocol, hostname, username, password }: URL): void {
-  if (protocol !== "https:") throw new Refused("only https is fetched");
-  if (username !== "" || password !== "") throw new Refused("an address with credentials");
+  if (protocol !== "https:") throw new Refused("only https is allowed");
+  if (username !== "" || password !== "") throw new Refused("an address with credentials is not allowed");
   const host = hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !isPublicAddress(host)) throw notPublic();
 }
@@ -175,7 +175,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
 }
 
 /** Describes an error without its message, which may contain the URL. */
-function describe(error: unknown): string {
+function fetchFailure(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === "string" ? `no connection (${code})` : "no connection";
 }

@@ -46,7 +46,7 @@ export async function callPlatform(url: string, request: PlatformRequest): Promi
     const text = await response.text();
     return { answered: true, status: response.status, headers: response.headers, body: parseJson(text) };
   } catch (error) {
-    return { answered: false, reason: describe(error, timeoutMs) };
+    return { answered: false, reason: connectionFailure(error, timeoutMs) };
   }
 }
 
@@ -90,8 +90,8 @@ export function retryAfterOf(headers: Headers): number | undefined {
 }
 
 /**
- * Parses JSON; undefined for invalid JSON. JSON can write half a character (`"\\ud800"`), which no URL and no table
- * key takes: such halves are replaced by U+FFFD.
+ * Parses JSON; undefined for invalid JSON. JSON can contain lone surrogates (`"\\ud800"`), which are invalid in URLs and
+ * table keys: they are replaced by U+FFFD.
  */
 export function parseJson(source: string | Uint8Array): unknown {
   try {
@@ -103,7 +103,7 @@ export function parseJson(source: string | Uint8Array): unknown {
 }
 
 /** Describes an error without its message, which may contain the URL. */
-function describe(error: unknown, timeoutMs: number): string {
+function connectionFailure(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return "no connection";
   if (error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
   const { code } = (error.cause ?? {}) as { code?: unknown };

@@ -81,7 +81,7 @@ async function storeImage(
     return mediaBlocks(await storeMedia(bucket, target, { type: "image", mimeType: String(mimeType), body }));
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
-    return [{ type: "text", text: `[image left out: ${error.message}]` }];
+    return [{ type: "text", text: `[image omitted: ${error.message}]` }];
   }
 }
 

@@ -60,7 +60,7 @@ export async function storeMedia(
 ): Promise<StoredMedia> {
   const { body, filename: given, ...attachment } = media;
   const contentType = checkMimeType(media.mimeType, media.type);
-  if (body.byteLength === 0) throw new PeerError(code.badRequest, "data: there is nothing in it");
+  if (body.byteLength === 0) throw new PeerError(code.badRequest, "data: is empty");
   if (body.byteLength > maxMediaBytes) throw tooLarge();
   const { sessionKey, now } = target;
   const r2Key = `${mediaPrefix(sessionKey)}${uuidOf(target, body)}.${extensionOf(contentType)}`;
@@ -93,15 +93,14 @@ export function decodeMedia(data: string): Uint8Array {
 }
 
 /**
- * Keys of the media of messages in the inbox. A reset keeps them, because these messages are still to be
- * handled.
+ * Keys of the media of messages in the inbox. A reset keeps them, because these messages are not handled yet.
  */
 export function mediaOf(waiting: readonly InboxEntry[]): Set<string> {
   const attached = waiting.flatMap((entry) => (entry.kind === "message" ? (entry.media ?? []) : []));
   return new Set(attached.map((media) => media.r2Key));
 }
 
-/** Those of the keys that a message names: in an image, or in the note about a file. */
+/** The keys that messages refer to: in an image, or in the note about a file. */
 export async function mediaNamed(
   messages: AsyncIterable<Message>,
   keys: readonly string[],
@@ -116,7 +115,7 @@ export async function mediaNamed(
 
 /**
  * The type detected from an image's bytes, or application/octet-stream when models do not accept it. A
- * provider refuses the whole request if one image has a wrong type or size.
+ * provider rejects the whole request if one image has a wrong type or size.
  */
 function trueImageType(named: string, body: Uint8Array): string {
   const found = imageTypeOf(body);

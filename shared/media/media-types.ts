@@ -25,7 +25,7 @@ const extensions = new Map([
   ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
 ]);
 
-/** Longest MIME type with its parameters, in characters. */
+/** Maximum length of a MIME type with its parameters, in characters. */
 const maxLength = 255;
 
 /**

@@ -6,30 +6,30 @@ import { type Item, type Key, succeeds, type Table } from "../world/world.ts";
 import { memoryId } from "./memory-line.ts";
 
 /**
- * What is known of memories beside the files that hold them, where nobody who may write a file can forge it: where each
- * came from, and which were forgotten.
+ * The origins of memories, and which were forgotten. Stored apart from the memory files, so that a writer of a file cannot
+ * forge them.
  */
 export interface Ledger {
-  /** Notes where a memory came from. What was noted first stays. */
+  /** Records the origin of a memory. An existing record is not changed. */
   note(agentId: string, record: MemoryRecord): Promise<void>;
   find(agentId: string, id: string): Promise<MemoryRecord | undefined>;
   /** Every record of an agent, by id. */
   all(agentId: string): Promise<Map<string, MemoryRecord>>;
-  /** Notes that another memory has taken the place of this one, and leaves a tombstone that holds for its own words alone. */
+  /** Records that another memory replaced this one, and leaves a tombstone that matches only the exact text. */
   supersede(agentId: string, id: string, by: { id: string; at: number }): Promise<void>;
-  /** Notes that dreaming has promoted a memory. A repeat changes nothing. @returns false when there is no such record */
+  /** Records that dreaming promoted a memory. A repeat changes nothing. @returns false when there is no such record */
   promote(agentId: string, id: string, promoted: NonNullable<MemoryRecord["promoted"]>): Promise<boolean>;
-  /** Leaves a tombstone in the place of a memory's record. The tombstone does not hold the memory's text. */
+  /** Replaces a memory's record by a tombstone, which does not contain the memory's text. */
   forget(agentId: string, text: string, at: number): Promise<void>;
-  /** Removes the tombstone, and that another memory has taken its place: somebody has said it again on purpose. */
+  /** Removes the tombstone and `supersededBy`, because the memory was remembered again explicitly. */
   allow(agentId: string, id: string): Promise<void>;
-  /** Tells whether a text says what was forgotten: the same words, or nearly. */
+  /** Returns a test whether a text repeats a forgotten memory, in the same or nearly the same words. */
   forgotten(agentId: string): Promise<(text: string) => boolean>;
 }
 
 /**
- * A text says again what was forgotten when it has this part of its words, and when they are this part of its own: a longer
- * one says something else about the same ("Ada no longer lives in Bern, she moved to Basel").
+ * A text repeats a forgotten memory if it has this share of the memory's words, and if they are this share of its own words:
+ * a longer text says something else ("Ada no longer lives in Bern, she moved to Basel").
  */
 const sameWords = { ofForgotten: 0.8, ofText: 0.6 };
 /** A word in a tombstone: the first digits of its hash. */
@@ -77,13 +77,13 @@ export function openLedger(table: Table): Ledger {
       return (text) => {
         if (ids.has(memoryId(text))) return true;
         const said = wordsOf(agentId, text);
-        return words.some((gone) => gone.size > 1 && saysAgain(gone, said));
+        return words.some((gone) => gone.size > 1 && repeats(gone, said));
       };
     },
   };
 }
 
-function saysAgain(gone: ReadonlySet<string>, said: ReadonlySet<string>): boolean {
+function repeats(gone: ReadonlySet<string>, said: ReadonlySet<string>): boolean {
   const shared = [...gone].filter((word) => said.has(word)).length;
   return shared >= sameWords.ofForgotten * gone.size && shared >= sameWords.ofText * said.size;
 }
@@ -98,5 +98,5 @@ function recordOf({ pk: _, sk, ...fields }: Item): MemoryRecord {
   return { ...(fields as unknown as Omit<MemoryRecord, "id">), id: String(sk) };
 }
 
-/** The type of a memory of which nobody has said what it is about. */
+/** The type of a memory when none was given. */
 export const usualType: MemoryType = "project";

@@ -2,7 +2,7 @@ import type { Workspace } from "../workspace/workspace-files.ts";
 import type { Bucket, Table } from "../world/world.ts";
 import type { Memories } from "./memories.ts";
 
-/** The memories of agents, whose code is loaded when it is used first. */
+/** The memories of agents; their code is loaded on first use. */
 export function loadMemories(store: {
   table: Table;
   bucket: Bucket;

@@ -15,7 +15,7 @@ import {
 
 type Rest<F> = F extends (store: MemoryStore, ...rest: infer R) => infer T ? (...rest: R) => T : never;
 
-/** What can be done with the memories of agents: see the functions of these names. */
+/** The operations on memories: see the functions of these names. */
 export interface Memories extends MemoryStore {
   remember: Rest<typeof remember>;
   recall: Rest<typeof recall>;
@@ -55,8 +55,8 @@ export function openMemories({
   };
 }
 
-/** Most memories of one extraction whose origin is noted. */
-const maxNoted = 50;
+/** Maximum number of memories of one extraction whose origin is recorded. */
+const maxRecorded = 50;
 
 /** Where memories were extracted. */
 interface ExtractedFrom {
@@ -68,21 +68,21 @@ interface ExtractedFrom {
   at: number;
 }
 
-/** What was extracted of a conversation, without what was forgotten. */
+/** Memories extracted from a conversation, without forgotten ones. */
 async function withoutForgotten({ ledger }: MemoryStore, agentId: string, text: string): Promise<string> {
   const isForgotten = await ledger.forgotten(agentId);
   const gone = readMemories("", text).filter((memory) => isForgotten(memory.text));
   return gone.reduce((rest, { id }) => withoutMemory(rest, id), text);
 }
 
-/** Notes where the memories of an extraction came from. A repeat changes nothing. */
+/** Records the origin of extracted memories. A repeat changes nothing. */
 async function keepExtracted(
   { ledger }: MemoryStore,
   agentId: string,
   text: string,
   from: ExtractedFrom,
 ): Promise<void> {
-  const memories = readMemories("", text).slice(0, maxNoted);
+  const memories = readMemories("", text).slice(0, maxRecorded);
   await Promise.all(
     memories.map(({ id }) => ledger.note(agentId, { id, ...from, by: "extraction", type: usualType })),
   );

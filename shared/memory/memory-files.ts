@@ -13,33 +13,33 @@ import {
 } from "./memory-line.ts";
 import { openNotesIndex } from "./notes-index.ts";
 
-/** The diary of dreams, which names what was promoted. Its lines are no memories of their own. */
+/** The diary of dreams, which lists promotions. Its lines are not memories themselves. */
 const diaryPath = "DREAMS.md";
 
-/** Files that are read at the same time. */
+/** Maximum number of files read in parallel. */
 const atOnce = 16;
 
-/** The files of an agent that hold memories: MEMORY.md, and the notes of days. Keep one while a function is warm. */
+/** The files with an agent's memories: MEMORY.md and the daily notes. Create one per warm function: it caches. */
 export interface MemoryFiles {
   /**
-   * Every memory that a session may see, MEMORY.md's first, then the newest day's. One that stands in several files comes
-   * once for each.
+   * Every memory that a session may see: MEMORY.md's first, then the newest day's. A memory in several files occurs once for
+   * each.
    */
   list(agentId: string, audience: Audience): Promise<MemoryLine[]>;
   /** The memories of one file; none when it is missing. */
   read(agentId: string, path: string): Promise<MemoryLine[]>;
   /**
-   * Where a memory stands that a session may see: also where it is struck out, in the notes of what guests and groups
-   * said, and in the diary of dreams.
+   * The places of a memory that a session may see, including struck-out ones, notes of conversations with guests and groups,
+   * and the diary of dreams.
    */
   find(agentId: string, audience: Audience, id: string): Promise<MemoryLine[]>;
-  /** Adds a memory to a file, unless the file holds it. */
+  /** Adds a memory to a file, unless the file contains it. */
   add(agentId: string, path: string, text: string): Promise<void>;
-  /** Takes a memory out of every file in which `find` finds it for the owner. @returns the files that held it */
+  /** Removes a memory from every file in which `find` finds it for the owner. @returns the files that contained it */
   remove(agentId: string, id: string): Promise<string[]>;
-  /** Strikes a memory out in every file. @returns the files that held it */
+  /** Strikes a memory out in every file. @returns the files that contained it */
   strike(agentId: string, id: string): Promise<string[]>;
-  /** Deletes what is kept of the notes beside their files. */
+  /** Empties the index of the notes. */
   dropIndex(agentId: string): Promise<void>;
 }
 

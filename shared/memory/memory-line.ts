@@ -1,31 +1,31 @@
 import { createHash } from "node:crypto";
 
-/** One memory: a line of a list in MEMORY.md or in a day's notes. */
+/** One memory: a list item in MEMORY.md or in a day's notes. */
 export interface MemoryLine {
-  /** Names the memory by its text: the same text in two files is one memory. 16 hex digits. */
+  /** Derived from the text: the same text in two files is one memory. 16 hex digits. */
   id: string;
   text: string;
-  /** The file that holds it, relative to the workspace. */
+  /** Its file, relative to the workspace. */
   path: string;
   /** Number of its line in the file, from 1 on. */
   line: number;
 }
 
-/** How many hex digits of a hash name a memory. */
+/** Number of hex digits of a memory's id. */
 const idDigits = 16;
 
-/** The beginning of what dreaming writes behind a promoted memory: `_(score=0.42, hits=5, days=3)_`. */
+/** The start of the suffix that dreaming adds to a promoted memory: `_(score=0.42, hits=5, days=3)_`. */
 const scoreStart = "_(score=";
 
-/** What dreaming writes behind one in its diary. */
+/** The suffix of a promoted memory in the diary. */
 const diaryScore = / — score \d\.\d\d, hits \d+$/;
 
-/** The id of a memory. Case, spaces, and a full stop at the end make no other memory. */
+/** The id of a memory. It ignores case, spaces, and a full stop at the end. */
 export function memoryId(text: string): string {
   return createHash("sha256").update(normalized(text)).digest("hex").slice(0, idDigits);
 }
 
-/** A memory's text as it stands in a file: one line, without spaces at its ends, and without a score. */
+/** A memory's text as written to a file: one line, without surrounding spaces and without a score. */
 export function memoryText(text: string): string {
   return withoutScore(text.normalize("NFC").replaceAll(/\s+/g, " ").trim());
 }
@@ -44,17 +44,17 @@ function normalized(text: string): string {
     .replace(/[.。]$/, "");
 }
 
-/** The memories of a file. What is struck out (`~~…~~`), and what stands in a block of code, is none. */
+/** The memories of a file, without struck-out ones (`~~…~~`) and code blocks. */
 export function readMemories(path: string, content: string): MemoryLine[] {
   return readLines(path, content).flatMap(({ isStruck, ...memory }) => (isStruck ? [] : [memory]));
 }
 
-/** The memories of a file, those that are struck out included. */
+/** The memories of a file, including struck-out ones. */
 export function readAllMemories(path: string, content: string): MemoryLine[] {
   return readLines(path, content).map(({ isStruck: _, ...memory }) => memory);
 }
 
-/** The file without a memory, also where that is struck out. */
+/** The file without a memory, whether or not it is struck out. */
 export function withoutMemory(content: string, id: string): string {
   const gone = linesOf(readAllMemories("", content), id);
   if (gone.size === 0) return content;
@@ -64,7 +64,7 @@ export function withoutMemory(content: string, id: string): string {
     .join("\n");
 }
 
-/** The file with a memory struck out. It stays readable, and is no memory any more. */
+/** The file with a memory struck out: it stays readable, but is no longer a memory. */
 export function withMemoryStruck(content: string, id: string): string {
   const struck = linesOf(readMemories("", content), id);
   return content
@@ -78,7 +78,7 @@ function strike(line: string): string {
   return `${start}~~${line.slice(start.length)}~~`;
 }
 
-/** The file with a memory at its end, unless it holds it. */
+/** The file with a memory appended, unless it contains it. */
 export function withMemory(content: string, text: string): string {
   if (linesOf(readMemories("", content), memoryId(text)).size > 0) return content;
   const start = content === "" || content.endsWith("\n") ? content : `${content}\n`;
@@ -89,7 +89,7 @@ function linesOf(memories: readonly MemoryLine[], id: string): ReadonlySet<numbe
   return new Set(memories.flatMap((memory) => (memory.id === id ? [memory.line] : [])));
 }
 
-/** The items of lists in a text of Markdown, each on one line. */
+/** The list items of a Markdown text, each on one line. */
 function readLines(path: string, content: string): (MemoryLine & { isStruck: boolean })[] {
   let isCode = false;
   return content.split("\n").flatMap((whole, i) => {

@@ -9,39 +9,39 @@ import { type Ledger, usualType } from "./ledger.ts";
 import type { MemoryFiles } from "./memory-files.ts";
 import { type MemoryLine, memoryId, memoryText } from "./memory-line.ts";
 
-/** Answers of more memories read all records at once. */
+/** Answers with more memories read all records in one query. */
 const maxSingly = 50;
 
-/** What the memories of an agent are kept in. */
+/** The stores of an agent's memories. */
 export interface MemoryStore {
   files: MemoryFiles;
   ledger: Ledger;
 }
 
-/** Who reads or writes memories, and when. */
+/** The reader or writer of memories, and the time. */
 export interface MemoryUse {
   agentId: string;
   audience: Audience;
   /** Epoch ms. */
   now: number;
-  /** IANA name, by which the notes of days are named. */
+  /** IANA name; determines the dates of the daily notes. */
   timezone: string;
 }
 
-/** A memory that answers a question, with its place in the answer: 1, 2, … */
+/** A memory that answers a question, with its rank in the answer: 1, 2, … */
 export interface RecalledMemory extends Memory {
   rank: number;
 }
 
-/** Where a memory that is being written down comes from. */
+/** The origin of a new memory. */
 export type MemoryOrigin = Pick<MemoryRecord, "sessionKey" | "sessionId" | "kind" | "by"> & {
   type?: MemoryType;
 };
 
 /**
- * Writes a memory into the notes of the day, and where it came from beside them. A repeat changes nothing. What was
- * forgotten may be remembered again on purpose.
- * @throws PeerError 403 where the notes may not be written
+ * Writes a memory into the notes of the day, and records its origin in the ledger. A repeat changes nothing. A forgotten
+ * memory can be remembered again explicitly.
+ * @throws PeerError 403 when the audience may not write the notes
  */
 export async function remember(
   { files, ledger }: MemoryStore,
@@ -59,7 +59,7 @@ export async function remember(
   return readMemory({ files, ledger }, { agentId, audience }, id);
 }
 
-/** The memories that fit a question best; without one the newest. */
+/** The memories that match a question best; for an empty question the newest. */
 export async function recall(
   { files, ledger }: MemoryStore,
   { agentId, audience, timezone }: MemoryUse,
@@ -69,15 +69,15 @@ export async function recall(
   const known = [...joined(await files.list(agentId, audience), new Map()).values()];
   const ranked = query.trim() === "" ? known : rankMemories(known, query, timezone);
   const found = ranked.slice(0, limit);
-  // There is a record for each memory that ever was: those of the answer alone are read.
-  const records = limit > maxSingly ? await ledger.all(agentId) : await singly(ledger, agentId, found);
+  // Read only the records of the answer: there is a record for every memory that ever existed.
+  const records = limit > maxSingly ? await ledger.all(agentId) : await recordsOf(ledger, agentId, found);
   return found.map((memory, i) => {
     const record = records.get(memory.id);
     return { ...memory, ...(record ? { record } : {}), rank: i + 1 };
   });
 }
 
-async function singly(
+async function recordsOf(
   ledger: Ledger,
   agentId: string,
   memories: readonly Memory[],
@@ -102,9 +102,9 @@ export async function readMemory(
 }
 
 /**
- * Takes a memory out of every file, also where it is struck out, and leaves a tombstone, so that no reset and no compaction
- * brings it back. The history of the workspace keeps it. A repeat changes nothing.
- * @returns the files that held it
+ * Removes a memory from every file, also where it is struck out, and leaves a tombstone, so that no reset or compaction
+ * extracts it again. It stays in the workspace's history. A repeat changes nothing.
+ * @returns the files that contained it
  * @throws PeerError 404
  */
 export async function forget(
@@ -115,17 +115,17 @@ export async function forget(
   const found = await store.files.find(agentId, audience, id);
   const [memory] = found;
   if (!memory) throw noMemory(agentId, id);
-  // The tombstone comes first: what a conversation that ends meanwhile extracts is held against it.
+  // Write the tombstone first: an extraction that finishes concurrently checks it.
   await store.ledger.forget(agentId, memory.text, now);
   const files = await store.files.remove(agentId, id);
   return files.length > 0 ? files : [...new Set(found.map(({ path }) => path))];
 }
 
 /**
- * Strikes a memory out, and remembers another in its place. The old one stays readable in its file, and no reset and no
- * compaction brings it back as a memory.
- * @returns the new memory, and the files that held the old one
- * @throws PeerError 404, 403, or 400 when both say the same
+ * Strikes a memory out, and remembers another in its place. The old one stays readable in its file, but no reset or
+ * compaction extracts it again.
+ * @returns the new memory, and the files that contained the old one
+ * @throws PeerError 404, 403, or 400 when both have the same text
  */
 export async function supersede(
   store: MemoryStore,
@@ -135,14 +135,14 @@ export async function supersede(
   origin: MemoryOrigin,
 ): Promise<{ by: Memory; files: string[] }> {
   if (memoryId(text) === id)
-    throw new PeerError(code.badRequest, "text: the correction says what the memory says already");
+    throw new PeerError(code.badRequest, "text: the correction is the same as the memory; change its text");
   const old = await readMemory(store, use, id);
   const by = await remember(store, use, text, { type: old.record?.type, ...origin });
   await store.ledger.supersede(use.agentId, id, { id: by.id, at: use.now });
   return { by, files: await store.files.strike(use.agentId, id) };
 }
 
-/** Memories of the same text as one, in the order in which they come first. */
+/** Joins lines with the same text into one memory, in the order of first occurrence. */
 function joined(
   lines: readonly MemoryLine[],
   records: ReadonlyMap<string, MemoryRecord>,
@@ -160,22 +160,22 @@ function joined(
 function noMemory(agentId: string, id: string): PeerError {
   return new PeerError(
     code.notFound,
-    `the agent ${agentId} has no memory ${id}; \`gsv memory list\` shows those that it has`,
+    `the agent ${agentId} has no memory ${id}; \`gsv memory list\` shows its memories`,
   );
 }
 
-/** Memories that fit a question, the best first, by their words and by the day of the note that holds them. */
+/** Memories that match a question, best first, by their words and by the day of their note. */
 function rankMemories(memories: readonly Memory[], question: string, timezone: string): Memory[] {
   const index = createTurnIndex(timezone);
   for (const [place, { id, text, places }] of memories.entries()) {
-    // Each is a conversation of its own: its neighbours in the file say nothing about it.
+    // Index each as a separate conversation: its neighbours in the file are unrelated.
     const turn = { n: place + 1, ts: dayOf(places), role: "user", text } as const;
     index.add({ sessionKey: "", sessionId: id }, [turn]);
   }
   return rankTurns([index], question, memories.length).flatMap(({ turn }) => memories[turn.n - 1] ?? []);
 }
 
-/** Noon of the newest day whose note holds a memory, epoch ms; 0 when MEMORY.md alone does. */
+/** Noon of the newest day whose note contains a memory, epoch ms; 0 when only MEMORY.md does. */
 function dayOf(places: Memory["places"]): number {
   const dates = places.map(({ path }) => /(\d{4}-\d{2}-\d{2})\.md$/.exec(path)?.[1]);
   const date = dates.find((one) => one !== undefined);

@@ -4,16 +4,16 @@ import type { CachedReader } from "../workspace/cached-reader.ts";
 import { isDailyMemory, notesIndexPath, workspacePrefix } from "../workspace/workspace-paths.ts";
 import { type Bucket, type ListedObject, PreconditionFailed } from "../world/world.ts";
 
-/** The newest notes are not in the index, because they still change. As many are read singly without looking at it. */
+/** Number of newest notes outside the index, because they still change. Up to as many missing notes are read without it. */
 export const newestNotes = 16;
 
-/** Most characters of a note in the index, and of all of them. What is beyond is read singly. */
-const most = { ofNote: 100_000, together: 10_000_000 };
+/** Maximum characters of one note in the index, and of all of them. Other notes are read separately. */
+const max = { ofNote: 100_000, together: 10_000_000 };
 
-/** Files that are read at the same time. */
+/** Maximum number of files read in parallel. */
 const atOnce = 16;
 
-/** The notes of past days as one object, so that a cold function reads them at once. It is only a cache of the files. */
+/** The notes of past days in one object, so that a cold function needs one read. It is only a cache of the files. */
 interface NotesIndex {
   v: 1;
   /** By path in the workspace. `etag`: the version of the file that has this text. */
@@ -27,16 +27,16 @@ interface StoredIndex extends NotesIndex {
 
 /** The index of the notes of an agent's days (docs/decisions/notes-index.md). */
 export interface NotesIndexStore {
-  /** Gives the reader the listed notes that it does not hold, as far as the index has them. Reads nothing when few are missing. */
+  /** Adds listed notes that the reader lacks and the index has to the reader. Reads nothing when few are missing. */
   fill(agentId: string, listed: readonly ListedObject[]): Promise<void>;
-  /** Takes notes out of the index, because they have lost a line; without `paths` all of them. */
+  /** Removes notes from the index after they lost a line; without `paths` all of them. */
   drop(agentId: string, paths?: readonly string[]): Promise<void>;
 }
 
 export function openNotesIndex(bucket: Bucket, reader: CachedReader): NotesIndexStore {
   const read = async (agentId: string): Promise<StoredIndex> => {
     const object = await bucket.get(indexKey(agentId));
-    return object ? { ...parse(object.body), etag: object.etag } : { v: 1, notes: {} };
+    return object ? { ...parseIndex(object.body), etag: object.etag } : { v: 1, notes: {} };
   };
   /** @returns false when another writer came first */
   const write = async (agentId: string, { etag, ...index }: StoredIndex): Promise<boolean> => {
@@ -65,7 +65,7 @@ export function openNotesIndex(bucket: Bucket, reader: CachedReader): NotesIndex
       const notesNow = await readNotes(reader, prefix, settled);
       if (isSame(index.notes, notesNow)) return;
       await write(agentId, { ...index, notes: notesNow }).catch((error: unknown) =>
-        // The answer does not need it.
+        // The caller's answer does not depend on the index.
         logError("notes.index.failed", error, { agentId }),
       );
     },
@@ -81,8 +81,8 @@ export function openNotesIndex(bucket: Bucket, reader: CachedReader): NotesIndex
 
 const indexKey = (agentId: string) => workspacePrefix(agentId) + notesIndexPath;
 
-/** A damaged index is empty: it is written anew. */
-function parse(body: Uint8Array): NotesIndex {
+/** A damaged index counts as empty, and is rewritten. */
+function parseIndex(body: Uint8Array): NotesIndex {
   try {
     return JSON.parse(gunzipSync(body).toString()) as NotesIndex;
   } catch (error) {
@@ -104,7 +104,7 @@ async function readNotes(
     for (const [i, { key, etag }] of some.entries()) {
       const text = texts[i];
       characters += text?.length ?? 0;
-      if (text === undefined || text.length > most.ofNote || characters > most.together) continue;
+      if (text === undefined || text.length > max.ofNote || characters > max.together) continue;
       notes[key.slice(prefix.length)] = { etag, text };
     }
   }

@@ -3,7 +3,7 @@ import type { ChatObject, SessionObject, StaticRef, SystemPromptObject, Turn } f
 import { withHashes } from "./hash.ts";
 import { type Call, displayOf, toolOf } from "./toolcall.ts";
 
-/** What every conversation has one of, and nobody can hide from the model: its session, its system prompt, its chat. */
+/** The ids of a conversation, from which its locked objects are named: session, system prompt and chat. */
 export interface ConversationIds {
   agentId: string;
   sessionKey: string;

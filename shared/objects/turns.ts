@@ -10,7 +10,7 @@ import type { CallLine, Turn, TurnsLine } from "../protocol/objects.ts";
 import { argsDisplay, resultText } from "./toolcall.ts";
 
 /**
- * The turns of a conversation: one for each model step, each user message without a reply, and each run of results that
+ * The turns of a conversation: one for each model step, each user message without a reply, and each sequence of results that
  * follows neither. `toMessages` restores the messages.
  */
 export function toTurns(messages: readonly Message[]): Turn[] {

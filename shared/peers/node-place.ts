@@ -44,7 +44,7 @@ export async function checkPlace(
 }
 
 /** Records that a node has answered `node.ping`. @param now epoch milliseconds */
-export async function recordAnswer(
+export async function recordPong(
   table: Table,
   { peerId, connectionId }: { peerId: string; connectionId: string },
   now: number,

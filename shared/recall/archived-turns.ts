@@ -12,10 +12,10 @@ import {
 } from "./segment-files.ts";
 import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
 
-/** Memory that a warm function may keep for turns and their words, in bytes. */
+/** Maximum memory for cached turns and their words in a warm function, in bytes. */
 const maxBytes = 50_000_000;
 
-/** Archives whose missing segment one search writes; what is left, the next one writes. */
+/** Maximum number of missing segments that one search writes; the next search continues. */
 const maxWritten = 20;
 
 const readsAtOnce = 20;
@@ -26,16 +26,16 @@ export interface ArchiveScope {
   agentId: string;
   /** Only these conversations; absent: all. */
   sessionIds?: readonly string[];
-  /** Decides the day of a turn: IANA name. */
+  /** IANA name; determines the day of a turn. */
   timezone: string;
 }
 
 export interface ArchivedTurns {
-  /** Do not add to it. */
+  /** Shared; do not add to it. */
   index: TurnIndex;
-  /** The objects of the segments that are in it. */
+  /** The objects of the segments in the index. */
   segments: readonly ListedObject[];
-  /** Archives that are not in it yet: they had no segment, and the next call goes on with them. */
+  /** Number of archives not in the index yet, because they had no segment; the next call continues with them. */
   waiting: number;
 }
 
@@ -45,8 +45,8 @@ interface Kept {
 }
 
 /**
- * Reads what was said in archived conversations, from their segments. A warm function keeps it, and reads only new
- * segments. A segment that is missing is written: it was not there yet, or a crash came first.
+ * Reads the turns of archived conversations from their segments. A warm function caches them and reads only new segments. A
+ * missing segment (of an older archive, or after a crash) is written.
  */
 export function createArchivedTurns(bucket: Bucket): (scope: ArchiveScope) => Promise<ArchivedTurns> {
   const kept = new LRUCache<string, Kept>({
@@ -65,7 +65,7 @@ export function createArchivedTurns(bucket: Bucket): (scope: ArchiveScope) => Pr
   };
 }
 
-/** Lists the segments in order, after writing some of those that are missing. */
+/** Lists the segments in order, after writing some of the missing ones. */
 async function findSegments(
   bucket: Bucket,
   { agentId, sessionIds }: ArchiveScope,
@@ -79,13 +79,13 @@ async function findSegments(
   const objects = written === 0 ? first : await list();
   const complete = new Set(objects.map(({ key }) => key));
   return {
-    // An object of a long segment counts once the whole segment is there.
+    // An object of a long segment counts only when the whole segment is written.
     objects: objects.filter(({ key }) => isWanted(key) && complete.has(segmentOf(key))).sort(byPlace),
     waiting: missing.length - written,
   };
 }
 
-/** @returns how many were written */
+/** @returns the number of written segments */
 async function writeMissing(bucket: Bucket, archives: readonly string[]): Promise<number> {
   let written = 0;
   for (let start = 0; start < archives.length; start += writesAtOnce) {
@@ -94,7 +94,7 @@ async function writeMissing(bucket: Bucket, archives: readonly string[]): Promis
         await writeSegment(bucket, key);
         written++;
       } catch (error) {
-        // One that is damaged must not keep the others from being searched.
+        // A damaged archive must not prevent the search of the others.
         logError("recall.segment", error, { key });
       }
     });
@@ -103,7 +103,7 @@ async function writeMissing(bucket: Bucket, archives: readonly string[]): Promis
   return written;
 }
 
-/** Whether an index holds nothing that has been changed or deleted since. */
+/** Whether no segment in an index has been changed or deleted since. */
 function isCurrent({ etags }: Kept, objects: readonly ListedObject[]): boolean {
   const now = new Map(objects.map(({ key, etag }) => [key, etag]));
   return [...etags].every(([key, etag]) => now.get(key) === etag);
@@ -120,7 +120,7 @@ async function addSegments(
     const segments = await Promise.all(some.map(({ key }) => readSegment(bucket, key)));
     for (const [i, segment] of segments.entries()) {
       const { key, etag } = some[i] as ListedObject;
-      // Two searches at the same time fill the same index.
+      // Concurrent searches fill the same index.
       if (!segment || etags.has(key)) continue;
       etags.set(key, etag);
       const { sessionKey, sessionId } = segment;
@@ -129,9 +129,9 @@ async function addSegments(
   }
 }
 
-/** Parts before the archive of the whole conversation, and the objects of one segment in their order. */
+/** Sorts parts before the final archive of a conversation, and the objects of one segment by number. */
 function byPlace(a: ListedObject, b: ListedObject): number {
-  const [left, right] = [placeOf(a.key), placeOf(b.key)];
+  const [left, right] = [orderOf(a.key), orderOf(b.key)];
   return left.sessionId < right.sessionId
     ? -1
     : left.sessionId > right.sessionId
@@ -139,7 +139,7 @@ function byPlace(a: ListedObject, b: ListedObject): number {
       : left.part - right.part || left.piece - right.piece;
 }
 
-function placeOf(key: string): { sessionId: string; part: number; piece: number } {
+function orderOf(key: string): { sessionId: string; part: number; piece: number } {
   const part = Number(/-part(\d+)(\.\d+)?\.json\.gz$/.exec(key)?.[1] ?? Number.MAX_SAFE_INTEGER);
   const piece = Number(/\.(\d+)\.json\.gz$/.exec(key)?.[1] ?? 1);
   return { sessionId: sessionIdOfSegment(key), part, piece };

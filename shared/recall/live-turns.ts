@@ -6,19 +6,19 @@ import type { Bucket, Table } from "../world/world.ts";
 import type { Turn } from "./segment.ts";
 import { turnsOf } from "./turns-of.ts";
 
-/** Live conversations of an agent that are searched besides the one that asks: those that were last active. */
+/** Maximum number of an agent's other live conversations to search: the most recently active ones. */
 const maxSessions = 20;
 
-/** Sessions of all agents among which they are looked for. */
+/** Number of most recent sessions of all agents among which they are found. */
 const maxListed = 200;
 
-/** What is said in a conversation that goes on. */
+/** The turns of a live conversation. */
 export interface LiveTurns {
   state: SessionState;
   turns: Turn[];
 }
 
-/** The sessions of an agent that were active last. */
+/** The most recently active sessions of an agent. */
 export async function liveSessionKeys(table: Table, agentId: string): Promise<string[]> {
   const sessions = await listSessions(table, 0, maxListed);
   return sessions

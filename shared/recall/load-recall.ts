@@ -2,7 +2,7 @@ import type { Bucket, Table } from "../world/world.ts";
 import type { Recall } from "./recall.ts";
 import type { EmbedderOptions } from "./vectors/embedder.ts";
 
-/** Search, whose code is loaded when it is used first. */
+/** Search; its code is loaded on first use. */
 export function loadRecall(store: { table: Table; bucket: Bucket } & EmbedderOptions): () => Promise<Recall> {
   let opened: Promise<Recall> | undefined;
   return () => {

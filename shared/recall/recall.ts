@@ -9,29 +9,29 @@ import { createNearTurns } from "./vectors/near-turns.ts";
 import { createSaidTurns, type RecallScope, type SaidTurns } from "./visible-turns.ts";
 import { plainText } from "./words/words.ts";
 
-/** Looks into everything that was said to and by an agent. Keep one while a function is warm: it keeps what it has read. */
+/** Searches all conversations of an agent. Create one per warm function: it caches what it has read. */
 export interface Recall {
-  /** Finds what was said about something: see `findTurns`. `preview`: characters of a message that are shown. */
+  /** Finds messages about a question: see `findTurns`. `preview`: maximum characters of each message. */
   search(
     scope: RecallScope,
     request: { question: string; limit: number; preview: number },
   ): Promise<Waiting & { found: FoundTurn[] }>;
-  /** The conversations in which something was said, the latest first. */
+  /** The conversations with at least one turn, the latest first. */
   conversations(scope: RecallScope): Promise<Waiting & { conversations: Conversation[] }>;
-  /** Reads a conversation, without what an archive that waits holds. Undefined when there is none in this scope. */
+  /** Reads a conversation, without archives that are not searchable yet. Undefined when the scope does not contain it. */
   read(scope: RecallScope, request: ReadRequest): Promise<ReadPart | undefined>;
-  /** Makes an archive searchable. Safe to repeat; a search makes up for one that was left out. */
+  /** Makes an archive searchable. Safe to repeat; a search does it for archives that were missed. */
   keep(archiveKey: string): Promise<void>;
-  /** Forgets an archive that is about to be deleted. */
+  /** Removes an archive that is about to be deleted from search. */
   drop(archiveKey: string): Promise<void>;
 }
 
-/** Archives that could not be looked into yet. Asking again goes on with them. */
+/** Number of archives that are not searchable yet. Repeating the request continues with them. */
 export interface Waiting {
   waiting: number;
 }
 
-/** @param findEmbedder what makes vectors, by which a search also finds what says the same in other words */
+/** @param findEmbedder computes vectors, with which a search also finds messages of similar meaning in other words */
 export function openRecall(
   store: { table: Table; bucket: Bucket },
   findEmbedder: FindEmbedder = async () => undefined,
@@ -59,13 +59,13 @@ export function openRecall(
   };
 }
 
-/** A conversation in which something was said. */
+/** A conversation with at least one turn. */
 interface Conversation {
   sessionId: string;
   sessionKey: string;
-  /** Messages that have a text. */
+  /** Number of messages with a text. */
   count: number;
-  /** When the first and the last of them was said, epoch ms. */
+  /** Times of the first and the last of them, epoch ms. */
   firstAt: number;
   lastAt: number;
 }
@@ -77,13 +77,13 @@ function conversationsOf({ indexes }: Pick<SaidTurns, "indexes">): Conversation[
 
 /** Which part of a conversation to read. */
 interface ReadRequest {
-  /** The id of a conversation, or the session key of one that goes on. */
+  /** The id of a conversation, or the session key of a live one. */
   name: string;
-  /** Most messages: the first ones from message number `from` on, or with `newest` the last ones. */
+  /** Maximum number of messages: the first ones starting with message `from`, or with `newest` the last ones. */
   limit: number;
   from?: number;
   newest?: boolean;
-  /** Characters of a message that are shown. */
+  /** Maximum characters of each message. */
   preview: number;
 }
 
@@ -92,7 +92,7 @@ interface ReadPart {
   conversation: Conversation;
   /** In order. */
   entries: { turn: Turn; preview: Preview }[];
-  /** Whether there are messages behind these, or with `newest` before them. */
+  /** Whether there are messages after these, or with `newest` before them. */
   truncated: boolean;
 }
 
@@ -130,23 +130,22 @@ function summary(turns: readonly IndexedTurn[]): Conversation {
   return { sessionId, sessionKey, count: turns.length, firstAt, lastAt };
 }
 
-/** A message that answers a search, with the part of it that fits best. */
+/** A message that matches a search, with the part that matches best. */
 interface FoundTurn extends RankedTurn {
   preview: Preview;
 }
 
 /**
- * Finds what was said about something. The question may be words or a sentence; a part of a word is found only when no word
- * is.
- * @param most characters of a preview
- * @param nearest turns that mean the same in other words, the nearest first; with them the score is that of both orders
- * @returns the best first, at most `limit`
+ * Finds messages about a question, which may be words or a sentence. Parts of words match only when no whole word does.
+ * @param maxPreview maximum characters of a preview
+ * @param nearest turns with a similar meaning, nearest first; with them the score combines both orders
+ * @returns at most `limit`, best first
  */
 function findTurns(
   { indexes }: Pick<SaidTurns, "indexes">,
   question: string,
   limit: number,
-  most: number,
+  maxPreview: number,
   nearest: readonly IndexedTurn[] = [],
 ): FoundTurn[] {
   const depth = nearest.length > 0 ? Math.max(limit, nearest.length) : limit;
@@ -156,12 +155,12 @@ function findTurns(
   const terms = new Set(questionTerms(question));
   return found.slice(0, limit).map((one) => {
     const { text } = one.turn;
-    const place = ranked.length > 0 ? densestPlace(text, terms, most) : placeOfText(one.turn, question);
-    return { ...one, preview: partAround(text, Math.max(0, place), most) };
+    const place = ranked.length > 0 ? densestPlace(text, terms, maxPreview) : placeOfText(one.turn, question);
+    return { ...one, preview: partAround(text, Math.max(0, place), maxPreview) };
   });
 }
 
-/** The turns that hold a text as it is, the newest first. */
+/** The turns that contain a text literally, newest first. */
 function turnsWith(indexes: SaidTurns["indexes"], text: string, limit: number): RankedTurn[] {
   if (plainText(text.trim()) === "") return [];
   return indexes
@@ -175,19 +174,19 @@ function placeOfText(turn: IndexedTurn, text: string): number {
   return plainText(turn.text).indexOf(plainText(text.trim()));
 }
 
-/** How much less the first places of an order count: the larger, the more it matters to be in both. */
-const evenness = 60;
+/** The constant of reciprocal rank fusion: the larger, the more it matters to be in both orders. */
+const fusionConstant = 60;
 
 /**
- * One order of two, by reciprocal rank fusion: a turn's score is the sum of what its places give, 1 for the first of an
- * order and less for each after it. How the two orders score does not matter.
- * @returns the best first; of equal ones the newest
+ * Combines two orders by reciprocal rank fusion: each order adds to a turn's score, 1 for its first place and less for each
+ * later one. The scores inside the orders do not matter.
+ * @returns best first; equal scores newest first
  */
 function fuse(byWords: readonly RankedTurn[], nearest: readonly IndexedTurn[]): RankedTurn[] {
   const scores = new Map<IndexedTurn, number>();
   for (const order of [byWords.map(({ turn }) => turn), nearest])
     for (const [place, turn] of order.entries())
-      scores.set(turn, (scores.get(turn) ?? 0) + (evenness + 1) / (evenness + 1 + place));
+      scores.set(turn, (scores.get(turn) ?? 0) + (fusionConstant + 1) / (fusionConstant + 1 + place));
   return [...scores]
     .map(([turn, score]) => ({ turn, score }))
     .sort((a, b) => b.score - a.score || b.turn.ts - a.turn.ts);

@@ -5,10 +5,10 @@ import type { Segment, Turn } from "./segment.ts";
 import { numberTurns } from "./turns-of.ts";
 import { vectorsKey } from "./vectors/vector-files.ts";
 
-/** Most characters of the turns in one object; a longer segment has several. */
-const mostCharacters = 5_000_000;
+/** Maximum characters of the turns in one object; a longer segment has several. */
+const maxCharacters = 5_000_000;
 
-/** Where the segments of an agent's archives are. */
+/** The key prefix of the segments of an agent's archives. */
 export function segmentsPrefix(agentId: string): string {
   return `agents/${agentId}/recall/s/`;
 }
@@ -18,7 +18,7 @@ export function segmentKey(archiveKey: string): string {
   return archiveKey.replace(/\/sessions\/([^/]+)\.jsonl\.gz$/, "/recall/s/$1.json.gz");
 }
 
-/** The segment that an object belongs to: the object itself, but for the further ones of a long segment. */
+/** The key of an object's segment: its own key, except for the second and later objects of a long segment. */
 export function segmentOf(key: string): string {
   return key.replace(/\.\d+\.json\.gz$/, ".json.gz");
 }
@@ -29,8 +29,8 @@ export function sessionIdOfSegment(key: string): string {
 }
 
 /**
- * Writes the segment of an archive. Safe to repeat: the same archive gives the same segment, and one that is there stays.
- * The object that says that the segment is there is written last.
+ * Writes the segment of an archive. Safe to repeat: the same archive gives the same segment, and an existing one stays.
+ * The object that marks the segment as complete is written last.
  * @throws when there is no such archive, or it is damaged
  */
 export async function writeSegment(bucket: Bucket, archiveKey: string): Promise<void> {
@@ -47,7 +47,7 @@ export async function writeSegment(bucket: Bucket, archiveKey: string): Promise<
   await putSegment(bucket, segmentKey(archiveKey), { ...about, turns });
 }
 
-/** Writes a segment, in several objects when it is long. Objects that are there stay. */
+/** Writes a segment, in several objects when it is long. Existing objects stay. */
 export async function putSegment(bucket: Bucket, key: string, segment: Segment): Promise<void> {
   const pieces = split(segment.turns);
   for (const [i, turns] of [...pieces.entries()].reverse()) {
@@ -61,12 +61,12 @@ export async function putSegment(bucket: Bucket, key: string, segment: Segment):
   }
 }
 
-/** At least one piece: an archive without a turn has a segment too, so that it is not read again. */
+/** At least one piece: an archive without turns also gets a segment, so that it is not read again. */
 function split(turns: readonly Turn[]): Turn[][] {
   const pieces: Turn[][] = [[]];
   let characters = 0;
   for (const turn of turns) {
-    if (characters > 0 && characters + turn.text.length > mostCharacters) {
+    if (characters > 0 && characters + turn.text.length > maxCharacters) {
       pieces.push([]);
       characters = 0;
     }
@@ -82,13 +82,13 @@ export async function readSegment(bucket: Bucket, key: string): Promise<Segment 
   return object && (JSON.parse(gunzipSync(object.body).toString("utf8")) as Segment);
 }
 
-/** The keys of the objects of an archive's segment that are there. */
+/** The keys of the existing objects of an archive's segment. */
 export async function segmentPieces(bucket: Bucket, archiveKey: string): Promise<string[]> {
   const { objects } = await bucket.list(segmentKey(archiveKey).replace(/\.json\.gz$/, "."));
   return objects.map(({ key }) => key);
 }
 
-/** Deletes the segment of an archive, and its vectors. Deleting what is not there is not an error. */
+/** Deletes the segment of an archive and its vectors. Missing ones are no error. */
 export async function deleteSegment(bucket: Bucket, archiveKey: string): Promise<void> {
   for (const key of await segmentPieces(bucket, archiveKey)) {
     await bucket.delete(vectorsKey(key));

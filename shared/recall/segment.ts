@@ -1,5 +1,5 @@
 /**
- * What was said in an archive of a conversation, as search reads it: a fraction of the archive's size.
+ * The searchable turns of an archive, a fraction of the archive's size.
  * @see docs/reference/storage-layout.md, "Segments"
  */
 export interface Segment {
@@ -14,18 +14,18 @@ export interface Segment {
 
 /** A message of a conversation. */
 export interface Turn {
-  /** The message's number in its conversation, from 1 on; the same before and after a compaction. */
+  /** The message's number in its conversation, from 1; a compaction does not change it. */
   n: number;
   /** Epoch ms. */
   ts: number;
   role: "user" | "assistant" | "tool";
-  /** What was said, whole; of a tool's result its beginning. */
+  /** The whole text; only the start of a tool's result. */
   text: string;
-  /** True where the text is only the beginning. */
+  /** True when the text is only the start. */
   cut?: true;
-  /** Where a user's message came from, and who wrote it there: `MessageOrigin`. */
+  /** The channel and sender of a user's message: `MessageOrigin`. */
   channel?: string;
   senderId?: string;
-  /** The tools that an assistant's message called, and the one whose result this is. */
+  /** The tools that an assistant's message called, or the tool of a result. */
   calls?: string[];
 }

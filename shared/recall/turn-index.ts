@@ -2,7 +2,7 @@ import type { Turn } from "./segment.ts";
 import { dayInWords } from "./words/date-words.ts";
 import { termsOf } from "./words/words.ts";
 
-/** Consecutive turns of one conversation, which were added together. */
+/** The conversation of turns that were added together. */
 export interface Passage {
   sessionKey: string;
   sessionId: string;
@@ -13,29 +13,28 @@ export interface IndexedTurn extends Turn {
   conversation: Passage;
 }
 
-/** Bits of a posting that hold how often the term occurs in the turn; the turn's place is above them. */
+/** Low bits of a posting for the number of occurrences in the turn; the turn's place is in the bits above. */
 const countBits = 4;
 const maxCounted = (1 << countBits) - 1;
 
 /**
- * The words of turns: which turn holds which term, and how often. Turns are added in the order in which they were said,
- * and stay for as long as the index does.
+ * An index of turns by their terms. Turns are added in chronological order within a conversation, and cannot be removed.
  */
 export interface TurnIndex {
   turns: readonly IndexedTurn[];
-  /** Number of terms of each turn, its date left out. */
+  /** Number of terms of each turn, without its date. */
   lengths: readonly number[];
   /** Number of terms of each turn's day. */
   dayLengths: readonly number[];
-  /** Places of the turns that hold a term, ascending, each with its count: read them with `placeOf` and `countOf`. */
+  /** Places of the turns with a term, ascending, each with its count: read them with `placeOf` and `countOf`. */
   postings(term: string): readonly number[];
-  /** Places of the turns whose day in words holds a term, ascending. */
+  /** Places of the turns whose day in words contains a term, ascending. */
   dayPostings(term: string): readonly number[];
-  /** Adds turns of one conversation. Messages that the index has already are left out. */
+  /** Adds turns of one conversation. Messages already in the index are skipped. */
   add(conversation: Passage, turns: readonly Turn[]): void;
   /** Whether the index has this message of a conversation. */
   has(sessionId: string, n: number): boolean;
-  /** About how much memory it takes, in bytes. */
+  /** Approximate memory use, in bytes. */
   bytes(): number;
 }
 

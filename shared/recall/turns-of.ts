@@ -2,22 +2,22 @@ import { type Message, textOf, toolCallsOf } from "../protocol/messages.ts";
 import { readSummaryMessage } from "../session/summary-message.ts";
 import type { Turn } from "./segment.ts";
 
-/** Characters of a tool's result that are kept: enough to know what it was about. */
+/** Maximum characters of a tool's result in a turn: enough to know its subject. */
 const resultCharacters = 500;
 
-/** Tools that show what was said before: their results would be found instead of what they show. */
+/** Tools that show earlier messages: a search must find those messages, not the tools' results. */
 const recallTools = ["gsv__session_logs", "gsv__what_do_i_know", "gsv__my_stats", "gsv__memory"];
 
 /**
- * The turns of consecutive messages of a conversation: its first ones, or those that follow a summary, which says how many
- * there were before it. Messages without a text count, but are no turns.
+ * The turns of consecutive messages of a conversation, which start with its first message or with a summary that states how
+ * many messages preceded it. Messages without a text count, but are not turns.
  */
 export function turnsOf(messages: Iterable<Message>): Turn[] {
   const add = numberTurns();
   return [...messages].flatMap((message) => add(message) ?? []);
 }
 
-/** As `turnsOf`, one message after the other: a message's turn, if it has one. */
+/** Like `turnsOf`, message by message: returns a message's turn, if it has one. */
 export function numberTurns(): (message: Message) => Turn | undefined {
   let n = 0;
   let isFirst = true;

@@ -4,33 +4,33 @@ import { createArchivedTurns } from "./archived-turns.ts";
 import { type LiveTurns, liveSessionKeys, readLiveTurns } from "./live-turns.ts";
 import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
 
-/** Whose conversations may be looked into. */
+/** The conversations that a search may read. */
 export interface RecallScope {
   agentId: string;
-  /** The conversation that asks, or the only one: canonical. Absent with `all` for a client. */
+  /** The asking conversation, or the only one to read: canonical. Absent for a client's search with `all`. */
   sessionKey?: string;
-  /** All conversations of the agent; otherwise those of `sessionKey` alone, its earlier ones included. */
+  /** True: all conversations of the agent. False: only those of `sessionKey`, including earlier ones. */
   all: boolean;
-  /** Decides the day of a message: IANA name. */
+  /** IANA name; determines the day of a message. */
   timezone: string;
-  /** Leaves out what was said in `sessionKey` since its user's newest message: the question itself. */
+  /** Excludes messages of `sessionKey` from its user's newest message on: the question itself. */
   withoutNewest?: boolean;
 }
 
-/** What was said, as far as the scope goes. */
+/** The turns of a scope. */
 export interface SaidTurns {
   agentId: string;
-  /** Archived conversations, then those that go on. Do not add to them. */
+  /** Archived conversations, then live ones. Do not add to them. */
   indexes: readonly [archived: TurnIndex, live: TurnIndex];
   /** The objects of the archived conversations' segments. */
   segments: readonly ListedObject[];
-  /** The sessions that go on, by their key: the id of each one's conversation. */
+  /** The ids of the live conversations, by session key. */
   live: ReadonlyMap<string, string>;
-  /** Archives that could not be looked into yet. Looking again goes on with them. */
+  /** Number of archives that were not searched yet; the next search continues with them. */
   waiting: number;
 }
 
-/** Reads what was said. What archives hold is kept while a function is warm. */
+/** Reads the turns of a scope. A warm function caches those of archives. */
 export function createSaidTurns(store: {
   table: Table;
   bucket: Bucket;
@@ -40,7 +40,7 @@ export function createSaidTurns(store: {
     const { agentId, sessionKey, all, timezone } = scope;
     const own = sessionKey === undefined ? [] : [sessionKey];
     const keys = all ? new Set([...own, ...(await liveSessionKeys(store.table, agentId))]) : own;
-    // Archives are listed after the sessions are read: what a session holds no more is in one of them.
+    // List archives after reading the sessions: messages that a session no longer has are in one of them.
     const read = await Promise.all([...keys].map((key) => readLiveTurns(store, key)));
     const live = read.filter((one) => one !== undefined);
     const ofSessions = all ? {} : { sessionIds: await conversationIds(store.table, live) };
@@ -59,13 +59,13 @@ export function createSaidTurns(store: {
   };
 }
 
-/** The ids of every conversation that sessions hold or have held. */
+/** The ids of all current and earlier conversations of sessions. */
 async function conversationIds(table: Table, live: readonly LiveTurns[]): Promise<string[]> {
   const ids = live.map(async ({ state }) => [...(await readPreviousIds(table, state)), state.sessionId]);
   return (await Promise.all(ids)).flat();
 }
 
-/** A compaction or a reset that is going on has archived messages that are live as well. */
+/** Skips archived messages: during a compaction or reset, messages are archived and still live. */
 function indexLive(live: readonly LiveTurns[], archived: TurnIndex, scope: RecallScope): TurnIndex {
   const index = createTurnIndex(scope.timezone);
   for (const { state, turns } of live) {

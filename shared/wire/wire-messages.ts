@@ -8,30 +8,30 @@ import {
   type UserMessage,
 } from "../protocol/messages.ts";
 
-/** What a provider accepts in a transcript (docs/reference/model-wires.md), where providers differ. */
+/** How providers differ in the transcripts that they accept (docs/reference/model-wires.md). */
 export interface WireRules {
-  /** The ids of tool calls that it accepts. */
+  /** Accepted ids of tool calls. */
   callId: RegExp;
   /** A user turn must not follow another user turn or a tool result. */
   alternates: boolean;
 }
 
-/** Who reads a transcript: the wire and the provider, as stored replies name theirs. */
+/** The reader of a transcript: the wire and the provider, named as in stored replies. */
 export interface WireReader {
   api?: string;
   provider?: string;
 }
 
-/** pi-ai reads the usage of every reply. */
+/** The usage of replies without one: pi-ai requires the field. */
 const noUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
 
 /** Tool names that every provider accepts: at most 64 of these characters, the first not a digit or `-`. */
 const maxName = 64;
 
 /**
- * The transcript as a model's provider accepts it. A stored message is what the model said, and a model may say what
- * its provider refuses to read: an unknown name, an odd id, arguments that are no object. Unchanged where all is well.
- * @param messages a whole transcript: every tool call is answered
+ * Converts a transcript so that a model's provider accepts it. A stored message is what a model wrote, and a model may write
+ * what its provider rejects: an invalid name or id, or arguments that are not an object. Valid parts stay unchanged.
+ * @param messages a whole transcript: every tool call has a result
  */
 export function toWire(messages: readonly Message[], reader: WireReader, rules: WireRules): Message[] {
   const used = new Set<string>();
@@ -59,9 +59,8 @@ export function toWire(messages: readonly Message[], reader: WireReader, rules: 
 }
 
 /**
- * The id of a call for a provider: the one that it made itself, if it accepts that one and it names one call only; else
- * the one that the call is stored with, on the same conditions; else one of nine letters and digits, which every provider
- * accepts, and which is the same in every request.
+ * The id of a call for a provider: the provider's own id if it is accepted and unique; else the stored id under the same
+ * conditions; else nine letters and digits, which every provider accepts and which are the same in every request.
  */
 function wireIdOf(
   { id, providerId }: ToolCallBlock,
@@ -80,7 +79,7 @@ function wireIdOf(
   return chosen;
 }
 
-/** The part of a provider's id that a result refers to: of an id of the Responses API what is before the bar. */
+/** The part of a provider's id that a result refers to: in an id of the Responses API the part before the bar. */
 export function nameOfCall(id: string): string {
   return id.split("|")[0] ?? id;
 }
@@ -103,7 +102,7 @@ function wireReply(message: AssistantMessage, idOf: (call: ToolCallBlock) => str
   return { ...message, usage: message.usage ?? noUsage, content };
 }
 
-/** Thoughts that led to nothing, such as those of an answer that was cut off: providers refuse them at the end. */
+/** Removes thinking at the end of a reply, for example of an interrupted answer: providers reject it there. */
 function withoutTrailingThinking(content: AssistantMessage["content"]): AssistantMessage["content"] {
   const last = content.findLastIndex(
     (block) => block.type === "toolCall" || (block.type === "text" && isSaid(block)),
@@ -111,7 +110,7 @@ function withoutTrailingThinking(content: AssistantMessage["content"]): Assistan
   return content.slice(0, last + 1);
 }
 
-/** Google's models sign texts that may be empty, and want them back. */
+/** Whether a text must be sent. Google's models sign texts, also empty ones, and require them back. */
 function isSaid({ text, textSignature }: { text: string; textSignature?: string }): boolean {
   return text.trim() !== "" || textSignature !== undefined;
 }
@@ -120,7 +119,7 @@ function wireResult(message: ToolResultMessage, toolCallId: string): ToolResultM
   return { ...message, toolCallId, toolName: wireName(message.toolName) };
 }
 
-/** A message of white space alone is left out by providers' clients, and a conversation must not be empty. */
+/** Replaces a message of only white space, which providers' clients drop: a conversation must not be empty. */
 function wireQuestion(message: UserMessage): UserMessage {
   const { content } = message;
   const isEmpty =
@@ -135,7 +134,7 @@ function wireName(name: string): string {
   return (/^[A-Za-z_]/.test(plain) ? plain : `_${plain}`).slice(0, maxName);
 }
 
-/** Arguments are an object of well-formed strings. What else a model said is kept under a name. */
+/** Arguments as an object of well-formed strings. Any other value becomes its field `arguments`. */
 function wireArguments(said: unknown): Record<string, unknown> {
   if (said === null || said === undefined) return {};
   const value = wellFormed(said);
@@ -153,7 +152,7 @@ function wellFormed(value: unknown): unknown {
   );
 }
 
-/** Joins neighbouring questions, and answers tool results that were left without an answer: a stop or a failure ended the turn. */
+/** Joins adjacent user messages, and adds a reply after tool results without one, where a stop or a failure ended the turn. */
 function alternate(messages: readonly Message[]): Message[] {
   const shown: Message[] = [];
   for (const message of messages) {
@@ -193,7 +192,7 @@ function filler(text: string, timestamp: number): AssistantMessage {
 
 /**
  * Makes a transcript valid for every provider: a tool call without a result gets an error result, and a result without
- * its call is left out. Nothing is changed in a transcript that is whole.
+ * its call is omitted. A complete transcript stays unchanged.
  */
 export function repairTranscript(messages: readonly Message[]): Message[] {
   const repaired: Message[] = [];

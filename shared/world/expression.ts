@@ -1,6 +1,6 @@
 import type { ItemValue } from "./item.ts";
 
-/** A place in an item: attribute names and list indexes, outermost first. Names may hold any character. */
+/** A place in an item: attribute names and list indexes, outermost first. Names may contain any character. */
 export type Path = readonly (string | number)[] | string;
 
 /** One step of an update. All steps of one update apply to the item as it was before. */
@@ -34,7 +34,7 @@ export const differs = (path: Path, value: string | number | boolean): Condition
   path,
   value,
 });
-/** A text that does not have `part` in it. Also true when the attribute is absent. */
+/** The text does not contain `part`. Also true when the attribute is absent. */
 export const lacks = (path: Path, part: string): Condition => ({ is: "lacks", path, part });
 export const below = (path: Path, value: string | number): Condition => ({ is: "<", path, value });
 export const atMost = (path: Path, value: string | number): Condition => ({ is: "<=", path, value });

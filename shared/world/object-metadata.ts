@@ -1,7 +1,7 @@
 import { type Metadata, type MetadataName, metadataNames } from "./world.ts";
 
 /**
- * S3 returns the names of user metadata in lower case and takes only ASCII values. The gateway's own names
+ * S3 returns the names of user metadata in lower case and accepts only ASCII values. The gateway's own names
  * are in camel case (`originalFilename`) and values in any script. These two functions convert between them.
  */
 

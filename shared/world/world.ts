@@ -7,7 +7,7 @@ export type { Item, ItemValue, Key } from "./item.ts";
 /**
  * Everything outside the functions: state, objects, connections, timers, secrets, and starting the agent. The
  * functions use only these types. `shared/aws` implements them with the AWS SDK; `local/world` with function
- * calls. The contract suites in `test/world` hold for both.
+ * calls. The contract suites in `test/world` run against both.
  */
 export interface World {
   table: Table;
@@ -22,7 +22,7 @@ export interface World {
    * after that URL exists.
    */
   webhookUrl?: string;
-  /** True when sockets without an Authorization header are refused, which a stage may choose. */
+  /** True when the stage refuses sockets without an Authorization header. */
   requiresHeader?: boolean;
   /** Epoch milliseconds. */
   now(): number;
@@ -140,7 +140,7 @@ export interface ListedObject {
   etag: string;
 }
 
-/** The one bucket, laid out as docs/reference/storage-layout.md says. Keys are whole keys, without a leading slash. */
+/** The one bucket (layout: docs/reference/storage-layout.md). Keys are full keys, without a leading slash. */
 export interface Bucket {
   /** Undefined when there is no such object. */
   get(key: string): Promise<StoredObject | undefined>;
@@ -157,7 +157,7 @@ export interface Bucket {
    * it is complete; after a failure nothing is stored.
    */
   putStream(key: string, body: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<string>;
-  /** Deleting what is not there is not an error. */
+  /** Deleting a missing object is not an error. */
   delete(key: string): Promise<void>;
   /** All objects under a prefix, in key order; with `delimiter`, deeper levels come back as prefixes. */
   list(prefix: string, delimiter?: "/"): Promise<{ objects: ListedObject[]; prefixes: string[] }>;
@@ -183,19 +183,19 @@ export interface Presigner {
 }
 
 /**
- * What became of a frame. "gone": its connection has ended. "too large": it is above 128 KB and was not sent.
- * "busy": the peer does not read what it was sent before, and did not get it; the connection stays.
+ * The outcome of posting a frame. "gone": its connection has ended. "too large": it is above 128 KB and was not sent.
+ * "busy": the peer does not read earlier frames, and this one was not sent; the connection stays open.
  */
 export type Posted = "sent" | "gone" | "too large" | "busy";
 
 export interface PostOptions {
-  /** Tries once and for a second, for what the peer can do without. A peer that takes longer is "busy". */
+  /** For optional frames: one attempt of at most a second. A peer that takes longer is "busy". */
   once?: boolean;
 }
 
 /** Sends to and closes WebSocket connections. */
 export interface Sockets {
-  /** Posts a frame. What became of it is no error, unless the service itself fails. */
+  /** Posts a frame. Throws only when the service itself fails. */
   post(connectionId: string, frame: Frame, options?: PostOptions): Promise<Posted>;
   /** Closes a connection. No error when it has already ended. */
   close(connectionId: string): Promise<void>;
@@ -210,16 +210,16 @@ export type TimerEvent =
   | { kind: "close"; connectionId: string }
   /** `at`: the scheduled time, epoch ms. */
   | { kind: "reset-due"; sessionKey: string; at: number }
-  /** `at`: when the time of a probe of the node is over, epoch ms. */
+  /** `at`: when a probe of the node times out, epoch ms. */
   | { kind: "probe-timeout"; nodeId: string; at: number }
   /** `at`: the time of the job's run, epoch ms. */
   | { kind: "cron"; jobId: string; at: number }
-  /** `at`: the time of the agent's beat, epoch ms. */
+  /** `at`: the time of the agent's heartbeat tick, epoch ms. */
   | { kind: "heartbeat"; agentId: string; at: number }
-  /** `at`: the time of the agent's next sweep of memories, epoch ms */
+  /** `at`: the time of the agent's next sweep of memories, epoch ms. */
   | { kind: "dream"; agentId: string; at: number }
   | { kind: "sweep" }
-  /** Fails while a function has noted a fault, so that the alarm tells the owner. */
+  /** Fails while a fault is recorded, so that the alarm notifies the owner. */
   | { kind: "watch" };
 
 /** One-shot schedules that invoke the timer function and delete themselves after they have fired. */
@@ -236,7 +236,7 @@ export interface Secrets {
   /** Undefined when there is none. */
   get(path: string): Promise<string | undefined>;
   put(path: string, value: string): Promise<void>;
-  /** Deleting what is not there is not an error. */
+  /** Deleting a missing secret is not an error. */
   delete(path: string): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { filesOf, listCommits } from "../../shared/git/commits.ts";
+import { blobsOf, listCommits } from "../../shared/git/commits.ts";
 import { openRepository } from "../../shared/git/repository.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/models/model-window.ts";
@@ -25,7 +25,7 @@ async function closings(before: SessionState): Promise<string[]> {
     text.replace(`${resets.key} ${before.sessionId}`, "old").replace(/\d{4}-\d{2}-\d{2}/, "today");
   return Promise.all(
     (await listCommits(repository, 10)).map(async ({ message, tree }) =>
-      name([message, ...(await filesOf(repository, tree)).keys()].join(" ")),
+      name([message, ...(await blobsOf(repository, tree)).keys()].join(" ")),
     ),
   );
 }

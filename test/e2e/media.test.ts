@@ -253,7 +253,7 @@ describe("media in a session", () => {
     model.queue(callRead, { text: "I cannot see it." });
     await send("invalid", "look", "invalid");
     const [note] = model.requests.at(-1)?.turns.filter((turn) => turn.role === "tool") ?? [];
-    expect(note?.text).toBe("[image left out: data: not base64]\n[image left out: data: missing]");
+    expect(note?.text).toBe("[image omitted: data: not base64]\n[image omitted: data: missing]");
     expect(await mediaKeys("invalid")).toEqual([]);
     await node.close();
   });

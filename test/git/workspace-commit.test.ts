@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changesOf, filesOf, findCommit, listCommits } from "../../shared/git/commits.ts";
+import { changesOf, blobsOf, findCommit, listCommits } from "../../shared/git/commits.ts";
 import { encodeObject, treeBody } from "../../shared/git/git-object.ts";
 import { openRepository } from "../../shared/git/repository.ts";
 import { commitWorkspace } from "../../shared/git/workspace-commit.ts";
@@ -22,7 +22,7 @@ const put = (bucket: Bucket, path: string, text: string) => bucket.put(`agents/m
 async function newest(bucket: MemoryBucket) {
   const repository = openRepository(bucket, "main");
   const [last] = await listCommits(repository, 1);
-  return { message: last?.message, files: last ? [...(await filesOf(repository, last.tree)).keys()] : [] };
+  return { message: last?.message, files: last ? [...(await blobsOf(repository, last.tree)).keys()] : [] };
 }
 
 /** Git takes the repository, and its log holds these messages, newest first. */
@@ -31,7 +31,7 @@ async function expectSound(bucket: MemoryBucket, messages: readonly string[]): P
   const commits = await listCommits(repository, 100);
   expect(commits.map(({ message }) => message)).toEqual(messages);
   for (const { tree } of commits)
-    for (const blob of (await filesOf(repository, tree)).values())
+    for (const blob of (await blobsOf(repository, tree)).values())
       expect((await repository.readBlob(blob)).length).toBeGreaterThan(0);
   if (!hasGit) return;
   await withClone(bucket, "main", (git) => {

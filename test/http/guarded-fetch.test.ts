@@ -103,11 +103,11 @@ describe("the guarded fetch", () => {
   });
 
   it.each([
-    ["http", "http://media.example/a.png", "only https is fetched"],
-    ["file", "file:///etc/passwd", "only https is fetched"],
-    ["data", "data:text/plain,hi", "only https is fetched"],
-    ["ftp", "ftp://media.example/a", "only https is fetched"],
-    ["credentials in the address", "https://user:secret@media.example/", "an address with credentials"],
+    ["http", "http://media.example/a.png", "only https is allowed"],
+    ["file", "file:///etc/passwd", "only https is allowed"],
+    ["data", "data:text/plain,hi", "only https is allowed"],
+    ["ftp", "ftp://media.example/a", "only https is allowed"],
+    ["credentials in the address", "https://user:secret@media.example/", "an address with credentials is not allowed"],
     ["an IPv6 zone", "https://[fe80::1%25eth0]/", "not a valid address"],
     ["what is no URL", "media.example/a.png", "not a valid address"],
   ])("refuses %s", async (_what, url, reason) => {
@@ -153,11 +153,11 @@ describe("a name", () => {
 describe("a redirect", () => {
   it.each([
     ["loopback", () => `https://127.0.0.1:${other.port}/`, "not a public address"],
-    ["plain http", () => `http://127.0.0.1:${other.port}/`, "only https is fetched"],
+    ["plain http", () => `http://127.0.0.1:${other.port}/`, "only https is allowed"],
     ["a name of loopback", () => `https://localhost:${other.port}/`, "not a public address"],
     ["a decimal form", () => `https://2130706433:${other.port}/`, "not a public address"],
     ["the metadata service", () => "https://169.254.169.254/", "not a public address"],
-    ["a file", () => "file:///etc/passwd", "only https is fetched"],
+    ["a file", () => "file:///etc/passwd", "only https is allowed"],
     ["nothing that is an address", () => "https://", "not a valid address"],
   ])("to %s is refused, also from an origin that is configured", async (_what, location, reason) => {
     redirectTo(location());
@@ -196,9 +196,9 @@ describe("a redirect", () => {
     const own = nextHop(at(configured, true), "/file", [configured]);
     expect(own).toMatchObject({ isTrusted: true });
     for (const from of [at("https://media.example/", false), at(configured, false)])
-      expect(() => nextHop(from, `${configured}/`, [configured])).toThrow("only https is fetched");
+      expect(() => nextHop(from, `${configured}/`, [configured])).toThrow("only https is allowed");
     const left = nextHop(own, "https://media.example/", [configured]);
-    expect(() => nextHop(left, `${configured}/`, [configured])).toThrow("only https is fetched");
+    expect(() => nextHop(left, `${configured}/`, [configured])).toThrow("only https is allowed");
   });
 
   it("is followed five times, and not for ever", async () => {

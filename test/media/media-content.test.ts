@@ -147,7 +147,7 @@ describe("images in a tool's result", () => {
   it.each([
     ["invalid base64", { type: "image", mimeType: "image/png", data: "no base64!" }, "data: not base64"],
     ["no data", { type: "image", mimeType: "image/png" }, "data: missing"],
-    ["empty data", { type: "image", mimeType: "image/png", data: "" }, "data: there is nothing in it"],
+    ["empty data", { type: "image", mimeType: "image/png", data: "" }, "data: is empty"],
     [
       "more than 25 MB",
       { type: "image", mimeType: "image/png", data: "A".repeat(36_000_000) },
@@ -170,7 +170,7 @@ describe("images in a tool's result", () => {
     expect(result).toEqual({
       content: [
         { type: "text", text: "t" },
-        { type: "text", text: `[image left out: ${reason}]` },
+        { type: "text", text: `[image omitted: ${reason}]` },
       ],
     });
     expect(bucket.keys()).toEqual([]);

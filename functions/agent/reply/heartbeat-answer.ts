@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { recordAnswer } from "../../../shared/heartbeat/beat-state.ts";
+import { recordBeatAnswer } from "../../../shared/heartbeat/beat-state.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { HeartbeatTask } from "../../../shared/session/inbox-entry.ts";
 import { absent, any, atMost, equal } from "../../../shared/world/expression.ts";
@@ -36,7 +36,7 @@ export async function settleHeartbeat(
     } else log("heartbeat.repeated", { agentId, runId });
   }
   const text = failure === undefined ? answer : `Error: ${failure}`;
-  await recordAnswer(table, agentId, { at: now(), text, sentAt });
+  await recordBeatAnswer(table, agentId, { at: now(), text, sentAt });
 }
 
 /** For this long an agent's heartbeat does not send the same text again, in milliseconds. */

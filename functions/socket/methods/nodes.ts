@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { recordAnswer } from "../../../shared/peers/node-place.ts";
+import { recordPong } from "../../../shared/peers/node-place.ts";
 import { chooseNode } from "../../../shared/peers/nodes.ts";
 import { normalId, releaseId } from "../../../shared/peers/peer-ids.ts";
 import { listPeers } from "../../../shared/peers/registry.ts";
@@ -18,7 +18,7 @@ export const nodeMethods: Pick<MethodTable, "node.pong" | "node.forget" | "node.
   "node.pong": {
     modes: ["node"],
     async handle({ table, now }, _params, { caller }) {
-      await recordAnswer(table, caller, now());
+      await recordPong(table, caller, now());
       return { ok: true };
     },
   },

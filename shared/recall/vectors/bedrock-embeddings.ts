@@ -11,19 +11,19 @@ import {
 
 const numbers = v.array(v.number());
 
-/** What Bedrock answers: Titan a vector, Cohere one for each text; an error says why. */
+/** Bedrock's answer: Titan returns a vector, Cohere one for each text, an error a message. */
 const answerSchema = v.object({
   embedding: v.optional(numbers),
   embeddings: v.optional(v.union([v.array(numbers), v.object({ float: v.array(numbers) })])),
   message: v.optional(v.string()),
 });
 
-/** Lengths of vectors that a model can be asked for; of others it has its own. */
+/** The lengths of vectors that models support; other models have a fixed length. */
 const lengths = { titan: [256, 512, 1024], cohere: [256, 512, 1024, 1536] };
 
 /**
- * Asks Amazon Bedrock's InvokeModel, with a Bedrock API key, for the vectors of a model of Cohere's (all texts in one request) or
- * of Amazon Titan (a request for each). References: docs.aws.amazon.com/bedrock/latest/userguide, pages `api-keys-use`,
+ * Calls Amazon Bedrock's InvokeModel, with a Bedrock API key, for a model of Cohere (all texts in one request) or Amazon Titan
+ * (one request for each text). References: docs.aws.amazon.com/bedrock/latest/userguide, pages `api-keys-use`,
  * `model-parameters-embed` and `model-parameters-titan-embed-text`.
  */
 export const askBedrock: AskForVectors = async (server, texts, purpose, timeoutMs) => {
@@ -60,7 +60,7 @@ function titanBody({ model, dimensions }: EmbeddingsServer, inputText: string) {
   return { inputText, ...asked };
 }
 
-/** The shortest length with enough numbers; the longest when none has. */
+/** The shortest sufficient length, else the longest. */
 function lengthFor(known: readonly number[], wanted: number): number | undefined {
   return known.find((length) => length >= wanted) ?? known.at(-1);
 }

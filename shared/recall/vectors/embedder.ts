@@ -15,17 +15,17 @@ import {
   vectorsAnswer,
 } from "./embeddings-server.ts";
 
-/** Makes vectors of texts. Those of texts that mean the same point the same way, whatever their words. */
+/** Computes vectors of texts. Texts with similar meanings have similar vectors, even in different words. */
 export interface Embedder {
-  /** Names what makes the vectors. Only vectors of the same name can be compared. */
+  /** Identifies the model and settings. Only vectors with the same name can be compared. */
   name: string;
   /**
-   * One vector for each text, in order. Undefined when they could not be made in time, which is logged. Does not throw.
+   * One vector for each text, in order. Undefined, and logged, when they could not be computed in time. Does not throw.
    */
   embed(texts: readonly string[], purpose: Purpose): Promise<Int8Array[] | undefined>;
 }
 
-/** What makes vectors at present; undefined when nothing does. */
+/** The current embedder; undefined when none is configured or available. */
 export type FindEmbedder = () => Promise<Embedder | undefined>;
 
 export interface EmbedderOptions {
@@ -33,22 +33,22 @@ export interface EmbedderOptions {
   secrets: Pick<Secrets, "get">;
   /** Epoch ms. */
   now(): number;
-  /** How long an answer is waited for, in milliseconds. */
+  /** Time limits for an answer, in milliseconds. */
   limits?: { question: number; text: number };
 }
 
-/** What is asked where the configuration names no server. */
+/** The server when the configuration names none. */
 const openAi = "https://api.openai.com/v1";
 
 const usualLimits = { question: 3000, text: 5000 };
 
-/** How long a server that is down or slow is left alone, in milliseconds. */
+/** How long a server that is down or slow is not asked again, in milliseconds. */
 const restMs = 60_000;
 
-/** Longest part of a text that is sent, in UTF-16 units: a message says at its beginning what it is about. */
-const mostCharacters = 2000;
+/** Maximum characters of a text that are sent, in UTF-16 units: the start of a message usually states its subject. */
+const maxCharacters = 2000;
 
-/** The server that the setting `memory.embeddings` names. Without a model there is none, and nothing is sent. */
+/** Finds the server of the setting `memory.embeddings`. Without a model there is none, and nothing is sent. */
 export function createFindEmbedder(options: EmbedderOptions): FindEmbedder {
   const { configuration, secrets, now, limits = usualLimits } = options;
   const resting = { server: "", until: 0 };
@@ -61,7 +61,7 @@ export function createFindEmbedder(options: EmbedderOptions): FindEmbedder {
     return {
       name: JSON.stringify([model, dimensions, prefixes.text]),
       async embed(texts, purpose) {
-        const sent = texts.map((text) => prefixes[purpose] + text.slice(0, mostCharacters).toWellFormed());
+        const sent = texts.map((text) => prefixes[purpose] + text.slice(0, maxCharacters).toWellFormed());
         const answer = await server.ask(server, sent, purpose, limits[purpose]);
         if (answer.ok) return answer.vectors;
         log("recall.embeddings-failed", { purpose, texts: texts.length, reason: answer.reason });
@@ -74,7 +74,7 @@ export function createFindEmbedder(options: EmbedderOptions): FindEmbedder {
 
 type Server = EmbeddingsServer & { ask: AskForVectors; prefixes: Record<Purpose, string> };
 
-/** A server of one's own gets a key of its own, or none: never OpenAI's. Bedrock is asked at its URL with a key of its own. */
+/** A configured server gets only its own key or none, never OpenAI's. Bedrock needs its URL and its own key. */
 async function findServer(
   { memory: { embeddings }, apiKeys }: Configuration,
   secrets: Pick<Secrets, "get">,
@@ -99,12 +99,12 @@ const answerSchema = v.object({
   error: v.optional(v.object({ message: v.optional(v.string()) })),
 });
 
-/** Asks a server with OpenAI's API `/embeddings` (https://platform.openai.com/docs/api-reference/embeddings/create). */
+/** Calls a server with OpenAI's API `/embeddings` (https://platform.openai.com/docs/api-reference/embeddings/create). */
 const askOpenAi: AskForVectors = async (server, texts, _purpose, timeoutMs) => {
   const { baseUrl, model, apiKey, dimensions } = server;
   const called = await callPlatform(`${baseUrl.replace(/\/+$/, "")}/embeddings`, {
     ...(apiKey ? { headers: { authorization: `Bearer ${apiKey}` } } : {}),
-    // Not all servers know `dimensions`: what is too long is cut here, which gives the same vector.
+    // Not all servers support `dimensions`: longer vectors are cut here, which has the same result.
     body: { model, input: texts, encoding_format: "float" },
     timeoutMs,
   });

@@ -1,15 +1,15 @@
 import { isPassing, plainReason } from "../../http/platform-call.ts";
 
-/** A server that makes vectors. */
+/** A server that computes embedding vectors. */
 export interface EmbeddingsServer {
   baseUrl: string;
   model: string;
   apiKey?: string;
-  /** How many numbers of a vector are kept: the first ones, which in most models hold most. */
+  /** How many of a vector's first numbers are stored; in most models they carry the most information. */
   dimensions: number;
 }
 
-/** Models want to know whether a text is a question or may answer one. */
+/** Some models distinguish questions from texts that may answer them. */
 export type Purpose = "question" | "text";
 
 /** The answer to a request for vectors. */
@@ -18,7 +18,7 @@ export type VectorsAnswer =
   /** `passing`: the server may answer later. */
   | { ok: false; reason: string; passing: boolean };
 
-/** Asks a server for the vectors of texts, one for each, in order. Does not throw. */
+/** Requests the vectors of texts from a server, one for each, in order. Does not throw. */
 export type AskForVectors = (
   server: EmbeddingsServer,
   texts: readonly string[],
@@ -26,7 +26,7 @@ export type AskForVectors = (
   timeoutMs: number,
 ) => Promise<VectorsAnswer>;
 
-/** The vectors of an answer, when it holds one for each text. @param found in the order of the texts */
+/** The vectors of an answer, if it has one for each text. @param found in the order of the texts */
 export function vectorsAnswer(
   found: readonly (readonly number[] | undefined)[],
   dimensions: number,
@@ -35,10 +35,10 @@ export function vectorsAnswer(
   const [first] = vectors;
   if (vectors.length === found.length && vectors.every(({ length }) => length === first?.length))
     return { ok: true, vectors };
-  return { ok: false, reason: "the answer holds no vectors of these texts", passing: false };
+  return { ok: false, reason: "the answer does not have a vector for each text", passing: false };
 }
 
-/** A refusal, in the server's words if it has said why. */
+/** The answer for a refused request, with the server's reason if it gave one. */
 export function refusedAnswer(
   status: number,
   said: string | undefined,
@@ -48,10 +48,10 @@ export function refusedAnswer(
   return { ok: false, reason, passing: isPassing(status) };
 }
 
-/** The first numbers of a vector as whole numbers from -127 to 127. Undefined for one that points nowhere. */
+/** The first numbers of a vector as integers from -127 to 127. Undefined for a zero or invalid vector. */
 function vectorOf(numbers: readonly number[] | undefined, dimensions: number): Int8Array | undefined {
   const kept = numbers?.slice(0, dimensions) ?? [];
-  const largest = kept.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
+  const largest = kept.reduce((max, number) => Math.max(max, Math.abs(number)), 0);
   if (!(largest > 0) || !Number.isFinite(largest)) return undefined;
   return Int8Array.from(kept, (number) => Math.round((127 * number) / largest));
 }

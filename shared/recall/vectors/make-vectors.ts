@@ -4,28 +4,28 @@ import { readSegment } from "../segment-files.ts";
 import type { Embedder } from "./embedder.ts";
 import { readVectors, type SegmentVectors, vectorsKey, writeVectors } from "./vector-files.ts";
 
-/** What one request asks for at most. Servers without a graphics card take seconds for it. */
+/** Maximum size of one request. Servers without a GPU need seconds for it. */
 const batch = { texts: 16, characters: 8000 };
 
-/** How much may be made in one go. What is left, the next one makes. */
+/** How many vectors one operation may compute. The next operation continues. */
 export interface Allowance {
-  /** Texts that may still be sent. */
+  /** Remaining number of texts. */
   texts: number;
-  /** When to stop, as `performance.now()` tells it; a request that is under way is waited for. */
+  /** When to stop, on the clock of `performance.now()`; a request in progress is awaited. */
   until: number;
 }
 
-/** What one search, reset or compaction makes at most: 512 vectors, in about three seconds. */
+/** The allowance of one search, reset or compaction: 512 vectors in about three seconds. */
 export function usualAllowance(): Allowance {
   return { texts: 512, until: performance.now() + 3000 };
 }
 
-/** Whether a turn is to have a vector. Results of tools are found by their words. */
+/** Whether a turn needs a vector. Tool results are found only by their words. */
 export const isMeant = ({ role }: Pick<Turn, "role">): boolean => role !== "tool";
 
 /**
- * Makes the vectors that a segment's object lacks, and stores them. Vectors that another model made are replaced.
- * @returns all that it has now, and their ETag; undefined when nothing could be made, or it was deleted meanwhile
+ * Computes and stores the missing vectors of a segment's object. Vectors of another model are replaced.
+ * @returns all its vectors and their ETag; undefined when none could be computed, or the object was deleted meanwhile
  */
 export async function makeVectors(
   bucket: Bucket,
@@ -50,7 +50,7 @@ export async function makeVectors(
   };
 }
 
-/** Vectors of turns, in order; fewer when the allowance is used up, or the server gave none. */
+/** Vectors of turns, in order; fewer when the allowance is used up or the server fails. */
 export async function embedTurns(
   embedder: Embedder,
   turns: readonly Turn[],
@@ -68,10 +68,10 @@ export async function embedTurns(
 }
 
 /** At least one text. */
-function nextBatch(turns: readonly Turn[], from: number, most: number): string[] {
+function nextBatch(turns: readonly Turn[], from: number, maxTexts: number): string[] {
   const texts: string[] = [];
   let characters = 0;
-  for (const { text } of turns.slice(from, from + Math.min(most, batch.texts))) {
+  for (const { text } of turns.slice(from, from + Math.min(maxTexts, batch.texts))) {
     characters += text.length;
     if (texts.length > 0 && characters > batch.characters) break;
     texts.push(text);
@@ -79,7 +79,7 @@ function nextBatch(turns: readonly Turn[], from: number, most: number): string[]
   return texts;
 }
 
-/** Undefined when the vectors of one model have different lengths: the new ones are of another model of that name. */
+/** Undefined when old and new vectors have different lengths: the new ones are from another model with the same name. */
 function joined(
   name: string,
   known: SegmentVectors | undefined,

@@ -8,30 +8,30 @@ import type { Embedder, FindEmbedder } from "./embedder.ts";
 import { type Allowance, embedTurns, isMeant, makeVectors, usualAllowance } from "./make-vectors.ts";
 import { readVectors, type SegmentVectors, vectorsKey, vectorsPrefix } from "./vector-files.ts";
 
-/** Memory that a warm function may keep for vectors, in bytes: those of 100,000 messages. */
+/** Maximum memory for cached vectors in a warm function, in bytes: enough for 100,000 messages. */
 const maxBytes = 25_000_000;
 
-/** Messages of conversations that go on that have a vector: the newest ones. A warm function keeps it. */
+/** Number of newest messages of live conversations that get a vector, which a warm function caches. */
 const maxLive = 64;
 
 const readsAtOnce = 20;
 
-/** Segments whose vectors could not be made, after which one call stops trying. */
+/** A search stops computing vectors after this many segments failed. */
 const maxFailures = 2;
 
-/** A question, and what made its vector. */
+/** A question's vector and the embedder that computed it. */
 export interface AskedQuestion {
   embedder: Embedder;
   vector: Int8Array;
 }
 
-/** Finds turns that mean the same as a question, in whatever words. Keep one while a function is warm. */
+/** Finds turns with a meaning similar to a question's, in any words. Create one per warm function: it caches. */
 export interface NearTurns {
-  /** Undefined when nothing makes vectors at present. Does not throw. */
+  /** Undefined when there is no embedder. Does not throw. */
   ask(question: string): Promise<AskedQuestion | undefined>;
-  /** The nearest turns, the nearest first. Makes some of the vectors that are missing. Does not throw. */
+  /** The nearest turns, nearest first. Computes some of the missing vectors. Does not throw. */
   find(asked: AskedQuestion, said: SaidTurns): Promise<IndexedTurn[]>;
-  /** Makes the vectors of an archive whose segment was written. Does not throw; a search makes up for what is left out. */
+  /** Computes the vectors of an archive whose segment was written. Does not throw; a later search computes missing ones. */
   keep(archiveKey: string): Promise<void>;
 }
 
@@ -40,9 +40,9 @@ interface State {
   findEmbedder: FindEmbedder;
   /** By key and ETag. */
   kept: LRUCache<string, SegmentVectors>;
-  /** By what made it, conversation and message's number. */
+  /** By embedder, conversation and message number. */
   live: LRUCache<string, Int8Array>;
-  /** Segments whose vectors could not be made: they are tried after the others. */
+  /** Segments whose vectors could not be computed: they are tried after the others. */
   failed: Set<string>;
 }
 
@@ -60,7 +60,7 @@ export function createNearTurns(bucket: Bucket, findEmbedder: FindEmbedder): Nea
   };
 }
 
-/** A search, a reset and a compaction do without vectors. */
+/** Logs an error instead of throwing it: a search, a reset and a compaction also work without vectors. */
 async function silently<T>(run: () => Promise<T>): Promise<T | undefined> {
   try {
     return await run();
@@ -145,7 +145,7 @@ async function archivedVectors(
     .map(([key, vectors]) => ({ sessionId: sessionIdOfSegment(key), ...vectors }));
 }
 
-/** The vectors of segments that have some, of whatever model, by the segment's key. */
+/** The stored vectors of segments, of any model, by the segment's key. */
 async function readKept(
   { bucket, kept }: State,
   agentId: string,
@@ -169,7 +169,7 @@ async function readKept(
   return read;
 }
 
-/** The newest first; last of all, those that failed before. */
+/** Newest first, but segments that failed before last. */
 function byUrgency(failed: ReadonlySet<string>): (a: ListedObject, b: ListedObject) => number {
   const late = ({ key }: ListedObject) => Number(failed.has(key));
   return (a, b) => late(a) - late(b) || b.lastModified - a.lastModified;
@@ -178,12 +178,12 @@ function byUrgency(failed: ReadonlySet<string>): (a: ListedObject, b: ListedObje
 /** Vectors of turns of one conversation. */
 type TurnVectors = Pick<SegmentVectors, "turns" | "dimensions" | "numbers"> & { sessionId: string };
 
-/** How many turns are found: behind them, what is near is near by chance. */
+/** Maximum number of turns found: matches after these are accidental. */
 const maxFound = 50;
 
 /**
- * The turns whose vectors point most nearly the way of a question's: by their cosine, each compared. Vectors of another
- * length, and those whose turn no index has, are left out.
+ * The turns whose vectors have the highest cosine similarity to a question's, by comparing all. Vectors of another length,
+ * and those of turns in no index, are ignored.
  */
 function nearestTurns(
   question: Int8Array,
@@ -215,7 +215,7 @@ function nearestTurns(
   return [...found.keys()].flatMap((name) => places.get(name) ?? []);
 }
 
-/** The cosine of the angle between a vector and the one that begins at a place. */
+/** The cosine similarity of a vector and the one that starts at a place in `numbers`. */
 function cosineAt(question: Int8Array, numbers: Int8Array, place: number): number {
   let [product, own, other] = [0, 0, 0];
   for (let i = 0; i < question.length; i++) {

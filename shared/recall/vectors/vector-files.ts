@@ -1,22 +1,22 @@
 import type { Bucket } from "../../world/world.ts";
 
-/** Vectors of the turns of a segment's object. */
+/** Vectors of the turns in a segment's object. */
 export interface SegmentVectors {
-  /** What made them: see `Embedder`. */
+  /** The embedder's name. */
   name: string;
   /** Numbers of one vector. */
   dimensions: number;
-  /** The turns that have one, by their message's number, in the order of the vectors. */
+  /** The message numbers of the turns with a vector, in the order of the vectors. */
   turns: number[];
-  /** One vector after the other. */
+  /** All vectors, concatenated. */
   numbers: Int8Array;
-  /** Whether all turns that are to have a vector have one. */
+  /** Whether all turns that need a vector have one. */
   complete: boolean;
 }
 
 const version = 1;
 
-/** Where the vectors of an agent's segments are. */
+/** The key prefix of the vectors of an agent's segments. */
 export function vectorsPrefix(agentId: string): string {
   return `agents/${agentId}/recall/v/`;
 }
@@ -26,7 +26,7 @@ export function vectorsKey(segmentKey: string): string {
   return segmentKey.replace(/\/recall\/s\/([^/]+)\.json\.gz$/, "/recall/v/$1.bin");
 }
 
-/** A line of JSON that says what follows it, and the vectors as bytes. @returns its ETag */
+/** Writes a line of JSON that describes the vectors, then the vectors as bytes. @returns its ETag */
 export function writeVectors(bucket: Bucket, key: string, vectors: SegmentVectors): Promise<string> {
   const { numbers, ...about } = vectors;
   const head = Buffer.from(`${JSON.stringify({ v: version, ...about })}\n`);
@@ -34,7 +34,7 @@ export function writeVectors(bucket: Bucket, key: string, vectors: SegmentVector
   return bucket.put(key, Buffer.concat([head, bytes]), { contentType: "application/octet-stream" });
 }
 
-/** Undefined when there are none, or none that can be read. */
+/** Undefined when there are none or they cannot be read. */
 export async function readVectors(bucket: Bucket, key: string): Promise<SegmentVectors | undefined> {
   const object = await bucket.get(key);
   const body = Buffer.from(object?.body ?? "");

@@ -1,6 +1,6 @@
 /**
- * Words that say nothing about what a text is about, in English and Spanish: lower case, without accents. Single letters
- * are what is left of contractions, such as `don't`.
+ * Words that do not describe a text's subject, in English and Spanish: lower case, without accents. Single letters
+ * come from contractions, such as `don't`.
  */
 const english =
   "a about above after again all also am an and any are as at be because been before being below between both but by can " +

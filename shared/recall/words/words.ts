@@ -1,27 +1,27 @@
 import { stemmer } from "stemmer";
 import { stopWords } from "./stop-words.ts";
 
-/** Scripts that put no space between words. */
+/** Scripts without spaces between words. */
 const unspaced =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}ー々";
 const anyUnspaced = new RegExp(`[${unspaced}]`, "u");
 const unspacedRun = new RegExp(`[${unspaced}]+|[^${unspaced}]+`, "gu");
 const run = /[\p{L}\p{N}\p{M}]+/gu;
-/** Ends by which forms of a word differ in Spanish and its neighbours: recoge, recogió. */
+/** Final vowels that differ between forms of a word in Spanish and related languages: recoge, recogió. */
 const endVowels = /^(.{4,}?)[aeio]{1,2}$/;
 const asciiRun = /[a-z0-9]+/g;
 const accents = /[\u0300-\u036f]/g;
 const nonAscii = /\P{ASCII}/u;
 
-/** Longest word that is searched for; the rest of a longer one, such as a key or an address, is left out. */
+/** Maximum length of a searched word; the rest of a longer one, such as a key or an address, is ignored. */
 const longestWord = 64;
 
-/** Terms of words seen before, because most words of a conversation repeat; of a stop word an empty text. */
+/** Cached terms of words, because most words of a conversation repeat; empty for stop words. */
 const known = new Map<string, string>();
 const maxKnown = 50_000;
 
 /**
- * A text as search compares it: lower case, no accents, one form of each character. Marks of other scripts than Latin,
+ * Normalizes a text for search: lower case, no accents, one form of each character. Marks of other scripts than Latin,
  * Greek and Cyrillic stay, because they are part of the word there.
  */
 export function plainText(text: string): string {
@@ -30,9 +30,9 @@ export function plainText(text: string): string {
 }
 
 /**
- * The terms of a text, in order, repeats included: words of a-z by their stem (Porter) without the vowels at its end, stop
- * words left out; scripts
- * without spaces (Chinese, Japanese, Korean, Thai, …) as pairs of neighbouring characters, a lone one as it is.
+ * The terms of a text, in order, with repeats. Words of a-z become their stem (Porter) without final vowels; stop words are
+ * omitted. Text in scripts without spaces (Chinese, Japanese, Korean, Thai, …) becomes pairs of adjacent characters, a single
+ * character stays.
  */
 export function termsOf(text: string): string[] {
   const plain = plainText(text);
