@@ -175,8 +175,8 @@ describe("gsv init", () => {
   it("refuses an address that is no WebSocket url", async () => {
     const run = await gsv(["init", "--url", "https://example.invalid", "--token", "t"]);
     expect(run.code).toBe(2);
-    expect(run.stderr).toContain("starts with wss://");
+    expect(run.stderr).toContain("start with wss://");
     const there = await gsv(["init", "--url", "ws://gateway.example/ws", "--token", "t", "--no-test"]);
-    expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining("starts with wss://") });
+    expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining("start with wss://") });
   });
 });

@@ -86,7 +86,7 @@ describe("gsv tools", () => {
     answers({ "tools.list": () => ({ tools: [] }) });
     const { code, stderr } = await run(["tools", "call", "gone__Bash"]);
     expect(code).toBe(1);
-    expect(stderr).toBe("gsv: no tool gone__Bash; `gsv tools list` shows all tools\n");
+    expect(stderr).toBe("gsv: there is no tool gone__Bash; `gsv tools list` shows all tools\n");
     answers({ "tools.list": () => ({ tools: [tool] }) });
     expect((await run(["tools", "call", "laptop__Grpe"])).stderr).toContain("(did you mean laptop__Grep?)");
   });
@@ -147,7 +147,7 @@ describe("gsv workspace", () => {
       });
       const { stdout } = await edit("SOUL.md", editorThat('printf " new" >> "$1"'));
       expect(lastParams()).toEqual({ path: "SOUL.md", content: "old new" });
-      expect(stdout).toBe("SOUL.md is saved\n");
+      expect(stdout).toBe("saved SOUL.md\n");
     });
 
     it("is refused without a terminal, before an editor starts", async () => {
@@ -195,7 +195,7 @@ describe("gsv token", () => {
     answers({ "token.create": () => created });
     const { stdout, stderr } = await run(["token", "create", "pi", "--scopes", "client,node"]);
     expect(stdout).toBe("gsv_abc_x\n");
-    expect(stderr).toContain("shown only now");
+    expect(stderr).toContain("shown only once");
     expect(lastParams()).toEqual({ name: "pi", scopes: ["client", "node"] });
   });
 
@@ -214,7 +214,7 @@ describe("gsv token", () => {
     const list = (await run(["token", "list"])).stdout;
     expect(list).toMatch(/\nabc {2}pi +node +2026-01-02 \d\d:\d\d {2}-\n/);
     expect(list).toMatch(/\ndef {2}pi +node +2026-01-02 \d\d:\d\d {2}now \(2 connections\)\n$/);
-    expect((await run(["token", "revoke", "abc"])).stdout).toBe("token abc is revoked\n");
+    expect((await run(["token", "revoke", "abc"])).stdout).toBe("revoked token abc\n");
   });
 });
 
@@ -224,7 +224,7 @@ describe("gsv node forget", () => {
   it("releases a node's id, and says so", async () => {
     answers({ "node.forget": () => result });
     const { stdout } = await run(["node", "forget", "laptop"]);
-    expect(stdout).toBe("any node token may use the id laptop now\n");
+    expect(stdout).toBe("any node token may now use the id laptop\n");
     expect(lastParams()).toEqual({ nodeId: "laptop", force: false });
   });
 
@@ -244,7 +244,7 @@ describe("gsv node forget", () => {
   it("says in its help what it is for", async () => {
     const { code, stdout } = await run(["node", "forget", "--help"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("let another token use a node's id");
+    expect(stdout).toContain("release a node's id");
     expect(stdout).toContain("--force");
   });
 });
@@ -323,7 +323,7 @@ describe("gsv status", () => {
     expect(shown).toMatch(
       /telegram +pairing; owners: 5001; guests: 5002; groups: -1001 \(machines: owner\)\n/,
     );
-    expect(shown).toMatch(/slack +open; owners: none; guests: everybody else\n/);
+    expect(shown).toMatch(/slack +open; owners: none; guests: everyone else\n/);
   });
 
   it("shows what is configured when nothing answers there", async () => {

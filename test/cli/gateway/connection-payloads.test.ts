@@ -166,7 +166,7 @@ describe("an answer by reference", () => {
       "another frame",
     ],
     ["is no frame", () => store("a", "text"), "another frame"],
-    ["is too large", () => ({ url: storage.url("a"), bytes: maxPayloadBytes + 1 }), "are not read"],
+    ["is too large", () => ({ url: storage.url("a"), bytes: maxPayloadBytes + 1 }), "it has more than"],
   ])("that %s is a 503 which does not show the url", async (_, refOf, reason) => {
     const { answer, connection } = await reading(refOf)();
     const refusal = await refusalOf(answer);

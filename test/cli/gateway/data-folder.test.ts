@@ -53,7 +53,7 @@ describe("the local gateway", () => {
     const mine = process.getuid?.() ?? 0;
     vi.spyOn(process, "getuid").mockReturnValue(mine + 1);
     expect((await list(below)).stderr).toContain("no gateway is configured");
-    expect((await list(top)).stderr).toContain("belongs to another user; --data .gsv uses it");
+    expect((await list(top)).stderr).toContain("belongs to another user; to use it anyway, pass --data .gsv");
     expect(gateway.requests).toEqual([]);
     expect((await list(top, "--data", ".gsv")).code).toBe(0);
   });

@@ -39,7 +39,7 @@ describe("which programs a node has", () => {
     await until(() => processesNamed(sleep).length === 0, "the group is gone");
   });
 
-  it("is an error when the shell ends before it has answered", async () => {
-    await expect(find("exit 7", ["sh"])).rejects.toThrow("ended with 7 before it has answered");
+  it("is an error when the shell ends before it answered", async () => {
+    await expect(find("exit 7", ["sh"])).rejects.toThrow("exited with 7 before it answered");
   });
 });

@@ -186,7 +186,7 @@ describe("a node", () => {
     invoke("call", "Bash", { command: countRuns("count") });
     expect(await firstResult("call")).toEqual({
       callId: "call",
-      error: "not run: it was stopped before it began",
+      error: "not run: the call was cancelled before it began",
     });
     expect(existsSync(join(workspace, "count"))).toBe(false);
   });
@@ -296,9 +296,9 @@ describe("a node", () => {
     expect(answer("p2")).toEqual({
       probeId: "p2",
       ok: false,
-      error: "at most 1000 programs can be asked for",
+      error: "more than 1000 programs in one probe",
     });
-    expect(answer("p3")).toMatchObject({ ok: false, error: "only probes of kind bins are known" });
+    expect(answer("p3")).toMatchObject({ ok: false, error: "only probes of kind bins are supported" });
   });
 
   it("keeps its registration fresh with tools.list", async () => {

@@ -140,7 +140,7 @@ describe("Process", () => {
       truncated: false,
     });
     await expect(call("Process", { action: "write", sessionId, data: "x" })).rejects.toThrow(
-      "takes no input",
+      "accepts no input",
     );
   });
 

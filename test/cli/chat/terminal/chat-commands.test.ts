@@ -10,7 +10,7 @@ describe("words behind a slash in a chat at a terminal", () => {
     terminal.type("/hlep\r");
     await terminal.sees(/unknown command \/hlep \(did you mean \/help\?\)/);
     terminal.type("/frobnicate now\r");
-    await terminal.sees(/unknown command \/frobnicate; \/help lists them/);
+    await terminal.sees(/unknown command \/frobnicate; \/help lists the commands/);
     terminal.type(" /frobnicate now\r");
     await chat.runId(1);
     terminal.type("/etc/hosts is what?\r");

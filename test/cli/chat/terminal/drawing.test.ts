@@ -93,7 +93,7 @@ describe("what a chat draws at a terminal", () => {
     ];
     const { terminal } = await chatAtTerminal({ methods: { "session.preview": () => ({ messages }) } });
     await terminal.sees(
-      /\n\(the last exchange, 2025-06-15 .*\)\n> which bins\? please\nThe paper bins\.\n\(the agent is at work in this session\)\n\n>$/,
+      /\n\(the last exchange, 2025-06-15 .*\)\n> which bins\? please\nThe paper bins\.\n\(a run is active in this session\)\n\n>$/,
     );
     expect(terminal.text()).not.toContain("older");
   });
@@ -103,7 +103,7 @@ describe("what a chat draws at a terminal", () => {
     const messages = [{ role: "user", content, timestamp: 1 }, assistant("The tests pass.")];
     const { terminal } = await chatAtTerminal({ methods: { "session.preview": () => ({ messages }) } });
     await terminal.sees("The tests pass.");
-    expect(terminal.text()).toContain("> (a command in the background has ended)\nThe tests pass.");
+    expect(terminal.text()).toContain("> (a background command has ended)\nThe tests pass.");
   });
 
   it("shows the first lines of a long last answer, and how many follow", async () => {

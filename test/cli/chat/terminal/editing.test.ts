@@ -140,7 +140,7 @@ describe("editing a message at a terminal", () => {
   it("says why an editor fails, and keeps what was typed", async () => {
     const { terminal } = await chatAtTerminal({ env: { EDITOR: "false" }, start: startGsvAtTerminal });
     terminal.type(`a draft${keys.editor}`);
-    await terminal.sees(/\(false ended with 1; nothing was saved\)\n> a draft/);
+    await terminal.sees(/\(false exited with 1; nothing was saved\)\n> a draft/);
   });
 
   it("stops the run at Esc, and not at an Esc that closes a list", async () => {

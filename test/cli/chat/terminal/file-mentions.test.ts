@@ -43,7 +43,7 @@ describe("an @file in a message", () => {
 
   it("is refused above 25 MB, by its name", async () => {
     await expect(read("see @huge.png")).rejects.toThrow(
-      "huge.png has 26 MB; an attachment may have 25 MB at most",
+      "huge.png has 26 MB; the limit for attachments is 25 MB",
     );
   });
 });

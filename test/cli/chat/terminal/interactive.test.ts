@@ -264,9 +264,7 @@ describe("a chat at the terminal", () => {
     const runId = commandEndId("laptop", "s1", "c1");
     gateway.emit("chat", { runId, sessionKey, state: "final", message: assistant("the tests pass") });
     await sees("the tests pass");
-    expect(terminal.screen().join("\n")).toContain(
-      "(a command in the background has ended)\nthe tests pass\n",
-    );
+    expect(terminal.screen().join("\n")).toContain("(a background command has ended)\nthe tests pass\n");
     expect(screen).not.toContain("no\n");
     expect(screen.match(/for me/g)).toHaveLength(1);
   });

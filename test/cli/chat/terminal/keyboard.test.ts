@@ -9,7 +9,7 @@ function taken() {
   const keys: string[] = [];
   new Keyboard({ stdin, stdout: new PassThrough() }, (data) =>
     keys.push(Buffer.from(data).toString()),
-  ).take();
+  ).open();
   return { keys, type: (text: string) => stdin.emit("data", Buffer.from(text)) };
 }
 

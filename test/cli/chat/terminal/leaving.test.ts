@@ -36,7 +36,7 @@ describe("leaving a chat at a terminal", () => {
     await chat.runId(1);
     chat.terminal.type("\u0004");
     expect(await chat.terminal.ended).toBe(0);
-    expect(chat.terminal.text()).toMatch(/left; the run goes on, and its answer will be in the session$/);
+    expect(chat.terminal.text()).toMatch(/left; the run continues, and its answer will be in the session$/);
     expect(chat.sent().map(({ message }) => message)).toEqual(["work hard"]);
   });
 
@@ -64,7 +64,7 @@ describe("leaving a chat at a terminal", () => {
     await chat.runId(2);
     chat.terminal.type("\u0003");
     expect(await chat.terminal.ended).toBe(0);
-    expect(chat.terminal.text()).toContain("left before the gateway said that the run is stopped");
+    expect(chat.terminal.text()).toContain("left before the gateway confirmed the stop");
     expect(chat.terminal.text()).not.toContain("the run goes on");
   });
 });

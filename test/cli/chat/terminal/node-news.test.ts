@@ -10,31 +10,31 @@ const went = (nodeId: string) => ({ nodeId, connected: false, tools: [] });
 it("a node that comes is said at once, one that goes after five seconds", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
-  news.take(came("laptop"));
+  news.update(came("laptop"));
   expect(said).toEqual(["laptop is connected: 2 tools"]);
-  news.take(went("laptop"));
+  news.update(went("laptop"));
   vi.advanceTimersByTime(4999);
   expect(said).toHaveLength(1);
   vi.advanceTimersByTime(1);
-  expect(said[1]).toBe("laptop has left; its tools come back when it does");
+  expect(said[1]).toBe("laptop has left; its tools are unavailable until it reconnects");
 });
 
 it("a node that comes back within five seconds is not worth a line", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
-  news.take(went("laptop"));
+  news.update(went("laptop"));
   vi.advanceTimersByTime(4000);
-  news.take(came("laptop"));
+  news.update(came("laptop"));
   vi.advanceTimersByTime(60_000);
   expect(said).toEqual([]);
-  news.take(came("desk"));
+  news.update(came("desk"));
   expect(said).toEqual(["desk is connected: 2 tools"]);
 });
 
 it("nothing is said after its end", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
-  news.take(went("laptop"));
+  news.update(went("laptop"));
   news.stop();
   vi.advanceTimersByTime(60_000);
   expect(said).toEqual([]);

@@ -58,17 +58,17 @@ describe("gsv agent", () => {
     ];
     await configuration.set("agents.bindings", bindings);
     expect((await run("list")).stdout).toMatch(/\none +\(the gateway's\) +telegram group -5\n/);
-    expect((await run("remove", "one")).stderr).toContain("--yes is needed");
-    expect((await run("remove", "one", "--yes")).stdout).toContain("removed with its binding");
+    expect((await run("remove", "one")).stderr).toContain("pass --yes");
+    expect((await run("remove", "one", "--yes")).stdout).toContain("removed agent one with its binding");
     expect(await stored()).toMatchObject({ list: [{ id: "two" }], bindings: [bindings[1]] });
   });
 
   it.each([
-    [["add", "Upper"], 2, "an agent's id is of a-z"],
-    [["add", "x", "--model", "opus"], 2, "--model is provider/id"],
-    [["add", "work"], 1, "there is an agent work already"],
-    [["remove", "wrok", "--yes"], 1, "no agent wrok was added (did you mean work?)"],
-    [["remove", "main", "--yes"], 1, "no agent main was added"],
+    [["add", "Upper"], 2, "an agent's id has at most 64 characters of a-z"],
+    [["add", "x", "--model", "opus"], 2, "--model must be provider/id"],
+    [["add", "work"], 1, "agent work already exists"],
+    [["remove", "wrok", "--yes"], 1, "there is no agent wrok (did you mean work?)"],
+    [["remove", "main", "--yes"], 1, "there is no agent main"],
   ])("refuses %j, and changes nothing", async (args, exit, message) => {
     await run("add", "work");
     const refused = await run(...args);

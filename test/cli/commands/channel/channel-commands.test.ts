@@ -54,12 +54,12 @@ describe("gsv pair", () => {
     });
     const approved = await run(["pair", "approve", "Telegram", "42"]);
     expect(approved.stdout).toBe(
-      "Ann (42) may write now, as a guest; a message that waited is being answered\n",
+      "Ann (42) may now write, as a guest; the waiting message is being answered\n",
     );
     expect(approved.stderr).toBe("");
     expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42" });
     const owner = await run(["pair", "approve", "telegram", "42", "--owner"]);
-    expect(owner.stdout).toContain("may write now, as an owner;");
+    expect(owner.stdout).toContain("may now write, as an owner;");
     expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42", owner: true });
     const rejected = await run(["pair", "reject", "telegram", "43"]);
     expect(rejected.code).toBe(1);
@@ -141,7 +141,7 @@ describe("gsv channel", () => {
       { path: "channels.telegram.owners", value: ["7"] },
       { path: "channels.telegram.dmPolicy", value: "allowlist" },
     ]);
-    expect(stdout).toContain("telegram/default is @gsv_bot; the platform knows its webhook");
+    expect(stdout).toContain("telegram/default is @gsv_bot; its webhook is registered");
     expect(stdout).toContain("https://hook/telegram/default");
     expect(stdout + stderr).not.toContain("secret");
     expect(stdout + stderr).not.toContain(given.webhookSecret);
@@ -166,7 +166,7 @@ describe("gsv channel", () => {
     const [{ config: given }] = asked("channel.start") as [{ config: Record<string, string> }];
     expect(stdout).toContain("paste both");
     expect(stdout).toContain(`verifyToken  ${given.verifyToken}`);
-    expect(stdout).toContain("without a dmPolicy nobody may write");
+    expect(stdout).toContain("Without a dmPolicy, nobody may write");
   });
 
   it("add replaces one secret of an account that there is, and leaves the others", async () => {
@@ -187,7 +187,9 @@ describe("gsv channel", () => {
       input: '{"botToken":"x"}',
     });
     expect(code).toBe(1);
-    expect(stderr).toContain("HTTPS URL must be provided; `gsv channel start telegram default` tries again");
+    expect(stderr).toContain(
+      "HTTPS URL must be provided; fix that, then run `gsv channel start telegram default`",
+    );
   });
 
   it.each([
@@ -195,7 +197,7 @@ describe("gsv channel", () => {
     [["channel", "add", "slack"], "send botToken, signingSecret as a JSON object"],
     [["channel", "add", "slack", "--from", "-"], "--from is not JSON"],
     [["channel", "add", "slack", "--from", "-", "--policy", "none"], "no policy none"],
-    [["channel", "remove", "slack"], "--yes is needed"],
+    [["channel", "remove", "slack"], "pass --yes"],
     [["channel", "test", "slack", "D1", "--kind", "crowd"], "no kind crowd"],
   ])("is called wrongly, and says how: %j", async (args, message) => {
     answers({ "config.get": config({}) });
@@ -248,8 +250,8 @@ describe("gsv channel", () => {
       "channel.stop": ({ params }) => ({ ok: true, ...params }),
       "channel.remove": ({ params }) => ({ removed: true, ...params }),
     });
-    expect((await run(["channel", "start", "telegram"])).stdout).toContain("knows its webhook");
-    expect((await run(["channel", "stop", "telegram", "work"])).stdout).toBe("telegram/work is stopped\n");
+    expect((await run(["channel", "start", "telegram"])).stdout).toContain("its webhook is registered");
+    expect((await run(["channel", "stop", "telegram", "work"])).stdout).toBe("stopped telegram/work\n");
     const removed = await run(["channel", "remove", "telegram", "--yes", "--json"]);
     expect(JSON.parse(removed.stdout)).toEqual({ removed: true, ...telegram });
   });
@@ -270,10 +272,13 @@ describe("gsv channel with the channel first, as GSV's command line has it", () 
   );
 
   it.each([
-    [["channel", "telegram"], "gsv channel telegram what?"],
-    [["channel", "telegram", "dance"], "no action dance of a channel; status, start, stop, login, logout"],
-    [["channel", "telegram", "stauts"], "no action stauts of a channel (did you mean status?)"],
-    [["channel", "stats"], "gsv channel stats what?"],
+    [["channel", "telegram"], "gsv channel telegram: the action is missing"],
+    [
+      ["channel", "telegram", "dance"],
+      "a channel has no action dance; use one of status, start, stop, login, logout",
+    ],
+    [["channel", "telegram", "stauts"], "a channel has no action stauts (did you mean status?)"],
+    [["channel", "stats"], "gsv channel stats: the action is missing"],
   ])("%j is answered with what may follow", async (args, message) => {
     const { code, stderr } = await run(args);
     expect(code).toBe(2);

@@ -50,8 +50,10 @@ describe("gsv doctor", () => {
     ]);
     const { stdout } = await gsv(["doctor"], { env: env() });
     expect(stdout).toContain(`✓ node      ${process.versions.node}; gsv ${version}`);
-    expect(stdout).toMatch(/! gateway .*version 9\.9\.9; here it is .*\n {12}→ bring both to one version/);
-    expect(stdout).toMatch(/\neverything that was checked works\n$/);
+    expect(stdout).toMatch(
+      /! gateway .*version 9\.9\.9; this gsv is version .*\n {12}→ update the older one/,
+    );
+    expect(stdout).toMatch(/\nall checks passed\n$/);
   });
 
   it("says that the model has no key, and how to give it one", async () => {
@@ -215,7 +217,7 @@ describe("what gsv doctor checks of a gateway on AWS", () => {
     expect((await quota()).map(({ state }) => state)).toEqual(["ok", "ok"]);
     aws('[["a",20000]]', 10);
     expect(await quota()).toEqual([
-      expect.objectContaining({ state: "warning", found: "only 10 functions may run at once" }),
+      expect.objectContaining({ state: "warning", found: "only 10 functions may run concurrently" }),
       expect.objectContaining({
         state: "warning",
         found: "Sonnet 4.6: 20000 tokens a minute in eu-central-1",

@@ -52,7 +52,7 @@ describe("gsv heartbeat", () => {
     expect(second).toMatch(/^tells +an owner, on telegram$/m);
     expect(second).toMatch(/^next +2026-05-05 /m);
     expect(second).toMatch(/^last answer +2026-05-05 .*: The build fails\. x{283} …$/m);
-    expect(second).toMatch(/^last skipped +2026-05-05 .*: HEARTBEAT.md holds only headings and comments/m);
+    expect(second).toMatch(/^last skipped +2026-05-05 .*: HEARTBEAT.md contains only headings and comments/m);
     expect(second).toMatch(/^last channel +telegram, 2026-05-05/m);
   });
 
@@ -67,7 +67,7 @@ describe("gsv heartbeat", () => {
     const agents = { work: { ...on, ...hours } };
     gateway.methods = { "heartbeat.start": () => ({ message: "Heartbeat on for work.", agents }) };
     expect((await run("start", "work")).stdout).toContain(
-      `\ncosts         up to ${costs} where a million tokens cost $3; none while HEARTBEAT.md is empty\n`,
+      `\ncosts         up to ${costs} at $3 for a million tokens; none while HEARTBEAT.md is empty\n`,
     );
   });
 

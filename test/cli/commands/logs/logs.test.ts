@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Context } from "../../../../cli/app/context.ts";
 import type { GlobalOptions } from "../../../../cli/app/options.ts";
 import { showGatewayLogs } from "../../../../cli/commands/logs/gateway-logs.ts";
-import { followNodeLog, linesBehind } from "../../../../cli/commands/logs/logs-command.ts";
+import { followNodeLog, linesAfter } from "../../../../cli/commands/logs/logs-command.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
@@ -67,7 +67,7 @@ describe("gsv logs -f of a node", () => {
     [[], ["x"], ["x"]],
     [["x", "x"], ["x", "x", "x"], []],
   ])("finds what is new behind %j in %j", (seen, next, expected) => {
-    expect(linesBehind(seen, next)).toEqual(expected);
+    expect(linesAfter(seen, next)).toEqual(expected);
   });
 });
 
@@ -175,10 +175,10 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
   });
 
   it.each([
-    [["--gateway", "--function", "agnet"], "--function is one of socket, webhook, timer, agent"],
-    [["--gateway", "--since", "soon"], "--since: write it as 90s, 10m or 2h"],
-    [["--gateway", "--node", "x"], "--gateway and --node are two logs"],
-    [["--since", "1h"], "--since is about the gateway's log: add --gateway"],
+    [["--gateway", "--function", "agnet"], "--function must be one of socket, webhook, timer, agent"],
+    [["--gateway", "--since", "soon"], "--since must be a duration such as 90s, 10m or 2h"],
+    [["--gateway", "--node", "x"], "--gateway and --node are different logs"],
+    [["--since", "1h"], "--since needs --gateway"],
   ])("refuses %j", async (args, message) => {
     const refused = await gsv(["logs", ...args], { cwd, env });
     expect(refused.code).toBe(2);

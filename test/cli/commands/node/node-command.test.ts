@@ -64,14 +64,14 @@ it("a node in the foreground takes the id of its own option, and ends at a signa
   process.emit("SIGTERM");
   const { code, stdout } = await running;
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^node desk lends .*; Ctrl-C ends it\n$/);
+  expect(stdout).toMatch(/^node desk gives .*; Ctrl-C stops it\n$/);
 });
 
 it("a node at a terminal shows what it runs, and elsewhere logs no command", async () => {
   const args = ["node", "--id", "desk", "-u", gateway.url, "-t", "t"];
   const asked = { callId: "c1", tool: "Bash", args: { command: "echo no; exit 3" } };
   const terminal = startGsvAtTerminal(args, { cwd: newFolder() });
-  await terminal.sees("Ctrl-C ends it");
+  await terminal.sees(/Ctrl-C\s+stops it/);
   gateway.sendEvent("tool.invoke", asked);
   await terminal.sees("⏵ Bash echo no; exit 3 ✗ exit 3");
   expect(terminal.text()).not.toContain("call c1");

@@ -147,7 +147,7 @@ describe("gsv node install on Linux", () => {
 
   it("says that other systems have no service", async () => {
     expect((await install({ platform: "win32" })).error).toMatch(
-      /^on win32 there is no service of gsv; let what/,
+      /^gsv cannot install a service on win32; run/,
     );
   });
 });
@@ -195,7 +195,7 @@ describe("an installed node", () => {
     await install();
     const { error } = await run("uninstall", { env: { NO_BUS: "1" } });
     expect([unit(), config()].filter(existsSync)).toEqual([unit()]);
-    expect(error).toMatch(/^the token is removed, but the service is not.*systemd does not (run|answer)/);
+    expect(error).toMatch(/^the token was removed, but the service was not.*systemd does not (run|answer)/);
     expect(await run("uninstall")).toMatchObject({ removed: true });
     expect([unit(), config()].filter(existsSync)).toEqual([]);
   });
@@ -215,7 +215,7 @@ describe("an installed node", () => {
     await install();
     const shown = await printed("logs");
     expect(shown).toContain(
-      `${log()} is not there yet: the service has written nothing; \`gsv node status\``,
+      `${log()} does not exist yet: the service has logged nothing; \`gsv node status\``,
     );
   });
 });

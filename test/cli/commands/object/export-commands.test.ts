@@ -69,7 +69,7 @@ describe("gsv object import", () => {
     const cwd = await newFolder();
     await writeFile(join(cwd, "said.jsonl"), pi);
     const { stdout } = await run([group, "import", "said.jsonl", ...session], { cwd });
-    expect(stdout).toBe("1 message imported; go on with them: gsv client --session agent:main:copy\n");
+    expect(stdout).toBe("1 message imported; continue with: gsv client --session agent:main:copy\n");
     expect(gateway.requests).toEqual([
       {
         method: "session.import",

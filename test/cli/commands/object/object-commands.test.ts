@@ -52,7 +52,7 @@ describe("gsv object list", () => {
       ["file", "file:gsv:plan.md", "v2", "7 characters"],
       [""],
     ]);
-    expect(stderr).toBe("3 more: --limit and --offset show them\n");
+    expect(stderr).toBe("3 more; use --limit and --offset to show them\n");
     expect(gateway.requests).toEqual([
       { method: "object.list", params: { sessionKey, limit: 2, offset: 0 } },
     ]);

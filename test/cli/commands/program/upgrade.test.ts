@@ -69,7 +69,7 @@ describe("gsv upgrade in a checkout", () => {
     commit(checkout, "0.1.1");
     await expect(upgrade()).rejects.toThrow(/git merge in .*fast-forward/);
     git(checkout, "branch", "--unset-upstream");
-    await expect(upgrade()).rejects.toThrow("follows no branch of another repository");
+    await expect(upgrade()).rejects.toThrow("has no upstream to upgrade from");
     expect(readFileSync(join(checkout, "package.json"), "utf8")).toContain("0.1.1");
     expect(calls).toThrow("ENOENT");
   });
@@ -109,12 +109,12 @@ describe("gsv upgrade of an installed package", () => {
 
   it("leaves an installation alone that is not npm's global one", async () => {
     folder = join(home, "project/node_modules/gsv-cli");
-    await expect(upgrade("gsv-cli-0.2.0.tgz")).rejects.toThrow("is no global installation of npm");
+    await expect(upgrade("gsv-cli-0.2.0.tgz")).rejects.toThrow("is not a global npm installation");
   });
 });
 
 it("gsv upgrade of a checkout takes no file", async () => {
   const refused = await gsv(["upgrade", "gsv-cli-0.2.0.tgz"]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("which git upgrades");
+  expect(refused.stderr).toContain("without a file");
 });

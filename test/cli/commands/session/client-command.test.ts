@@ -146,7 +146,7 @@ describe("gsv client --lines", () => {
   it("takes no message besides", async () => {
     expect(await run(["--lines", "hello"], { input: "one" })).toMatchObject({
       code: 2,
-      stderr: "gsv: --lines takes its messages from standard input alone\n",
+      stderr: "gsv: --lines reads messages from standard input; remove the message argument\n",
     });
     expect(gateway.requests).toEqual([]);
   });
@@ -216,12 +216,12 @@ describe("gsv client --image", () => {
 
   it.each([
     ["without a message", ["--image", "a.png"], "standard input is empty"],
-    ["for lines of standard input", ["--image", "a.png", "--lines"], "--image goes with a message"],
+    ["for lines of standard input", ["--image", "a.png", "--lines"], "--image needs a message"],
     ["that is none", ["--image", "note.png", "look"], "note.png is not an image in a supported format"],
     [
       "of more than 25 MB",
       ["--image", "huge.png", "look"],
-      "huge.png has 25.1 MB; an attachment may have 25 MB",
+      "huge.png has 25.1 MB; the limit for attachments is 25 MB",
     ],
     ["that is not there", ["--image", "none.png", "look"], "no such file"],
   ])("refuses one %s, and sends nothing", async (_what, args, reason) => {

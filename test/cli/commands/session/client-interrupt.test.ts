@@ -61,7 +61,7 @@ describe("Ctrl-C in gsv client with a message", () => {
     const ended = run(["one"]);
     await arrived(1);
     interrupt();
-    expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run is stopped\n" });
+    expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run was stopped\n" });
     expect(sent()[1]?.message).toBe(`/stop ${sent()[0]?.runId}`);
     expect(process.listenerCount("SIGINT")).toBe(0);
   });
@@ -96,7 +96,7 @@ describe("Ctrl-C in gsv client with a message", () => {
     expect(await ended).toEqual({
       code: 130,
       stdout: "after all\n",
-      stderr: "gsv: the message still waits behind others; nothing is stopped (Ctrl-C again leaves)\n",
+      stderr: "gsv: the message is still queued; nothing was stopped (Ctrl-C again leaves)\n",
     });
   });
 
@@ -104,7 +104,7 @@ describe("Ctrl-C in gsv client with a message", () => {
     expect(await interruptedTwice(["one"])).toEqual({
       code: 130,
       stdout: "",
-      stderr: "gsv: left; the run goes on, and `gsv session preview` shows its answer\n",
+      stderr: "gsv: left; the run continues, and `gsv session preview` shows its answer\n",
     });
   });
 
@@ -137,7 +137,7 @@ describe("Ctrl-C in gsv client --lines", () => {
     const ended = run(["--lines"], { input: "one\ntwo\nthree\n" });
     await arrived(1);
     interrupt();
-    expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run is stopped\n" });
+    expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run was stopped\n" });
     expect(sent().map(({ message }) => message)).toEqual(["one", expect.stringMatching(/^\/stop /)]);
   });
 

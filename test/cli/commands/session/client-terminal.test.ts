@@ -140,7 +140,7 @@ describe("gsv client with a message, at a terminal", () => {
     await expect.poll(() => sent()[1]?.message).toBe(`/stop ${runId()}`);
     answer(undefined);
     expect(await terminal.ended).toBe(130);
-    expect(shown(terminal)).toEqual(["gsv: the run is stopped"]);
+    expect(shown(terminal)).toEqual(["gsv: the run was stopped"]);
   });
 
   it("leaves at the second Ctrl-C, and says that the run goes on", async () => {
@@ -153,7 +153,7 @@ describe("gsv client with a message, at a terminal", () => {
     terminal.type("\u0003");
     expect(await terminal.ended).toBe(130);
     expect(shown(terminal)).toEqual([
-      "gsv: left; the run goes on, and `gsv session preview` shows its answer",
+      "gsv: left; the run continues, and `gsv session preview` shows its answer",
     ]);
   });
 
@@ -167,7 +167,7 @@ describe("gsv client with a message, at a terminal", () => {
     await terminal.sees("… waiting for an earlier message");
     await expect.poll(() => sent().length).toBe(1);
     terminal.type("\u0003");
-    await terminal.sees(/nothing is stopped \(Ctrl-C again\sleaves\)\n… waiting for an earlier/);
+    await terminal.sees(/nothing was stopped \(Ctrl-C again\sleaves\)\n… waiting for an earlier/);
     terminal.type("\u0003");
     expect(await terminal.ended).toBe(130);
   });

@@ -78,7 +78,7 @@ describe("gsv session transcript", () => {
   ])("looks where it is told to: %j", async (options, where) => {
     answers({ "session.transcript": () => ({ sessionId: "id", parts: [], messages: [] }) });
     const { code, stdout, stderr } = await run("session", "transcript", "id", ...options);
-    expect([code, stdout, stderr]).toEqual([0, "", "id: there are no messages in it\n"]);
+    expect([code, stdout, stderr]).toEqual([0, "", "id: no messages\n"]);
     const { maxBytes: _, ...params } = gateway.requests[0]!.params as Record<string, unknown>;
     expect(params).toEqual({ sessionId: "id", ...where });
   });

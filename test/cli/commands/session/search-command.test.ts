@@ -42,7 +42,7 @@ describe("gsv search", () => {
   it("asks for what its options say", async () => {
     gateway.methods = { "session.search": () => answer([]) };
     const { stdout } = await run("search", "tea", "--limit", "3", "--max-chars", "50", "--agent", "work");
-    expect(stdout).toBe("nothing was said about tea\n");
+    expect(stdout).toBe("no messages match tea\n");
     expect(gateway.requests[0]?.params).toEqual({ query: "tea", limit: 3, maxChars: 50, agentId: "work" });
   });
 
@@ -52,6 +52,6 @@ describe("gsv search", () => {
     const { stdout, stderr } = await run("search", "tea", "--json");
     expect(JSON.parse(stdout)).toEqual(answer([hit], 5));
     expect(gateway.requests).toHaveLength(3);
-    expect(stderr).toContain("5 archives could not be looked into");
+    expect(stderr).toContain("5 archives could not be searched");
   });
 });

@@ -175,9 +175,9 @@ describe("gsv session", () => {
       }),
     });
     const { stdout } = await run(["session", "context"]);
-    expect(stdout).toContain("2 objects, 1 of them seen by the model (inline)");
+    expect(stdout).toContain("2 objects, 1 of them visible to the model (inline)");
     expect(stdout).toMatch(/archived\s+toolu_1\s+12\s+n__Bash: "ls"\npinned\s+file:gsv:a\.md\s+a\.md/);
-    expect(stdout).toContain("and 2 older calls, whose ids are in the transcript");
+    expect(stdout).toContain("and 2 older calls; the transcript has their ids");
     expect((await run(["session", "activate", "toolu_1"])).stdout).toBe("toolu_1: In the next model call\n");
     expect((await run(["session", "deactivate", "toolu_1"])).stdout).toBe("toolu_1: Out of it\n");
     expect((await run(["session", "pin", "toolu_1"])).stdout).toBe("toolu_1: Pinned\n");
@@ -238,7 +238,7 @@ describe("gsv session", () => {
   ])("refuses to set %s to %s, and says what is possible", async (setting, value) => {
     const { code, stderr } = await run(["session", "set", setting, value]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/one of|is manual|whole number/);
+    expect(stderr).toMatch(/one of|must be|whole number/);
     expect(gateway.requests).toEqual([]);
   });
 
@@ -248,7 +248,7 @@ describe("gsv session", () => {
       "no setting modle (did you mean model?)",
     );
     const { code, stderr } = await run(["session", "set", "model", "m2"]);
-    expect([code, stderr]).toEqual([2, "gsv: model is provider/id, for instance anthropic/m2\n"]);
+    expect([code, stderr]).toEqual([2, "gsv: model must be provider/id, for example anthropic/m2\n"]);
     expect(gateway.requests.map(({ method }) => method)).toEqual(["session.get"]);
   });
 

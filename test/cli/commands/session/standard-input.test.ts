@@ -23,7 +23,9 @@ describe("a message with standard input behind it", () => {
     const stdin = new PassThrough();
     const notes: string[] = [];
     const whole = withInput("why?", stdin, (text) => notes.push(text), 1);
-    await expect.poll(() => notes).toEqual([expect.stringContaining("waiting for standard input to end")]);
+    await expect
+      .poll(() => notes)
+      .toEqual([expect.stringContaining("waiting for the end of standard input")]);
     stdin.end("late\n");
     expect(await whole).toBe("why?\n\nlate");
   });
@@ -32,7 +34,7 @@ describe("a message with standard input behind it", () => {
     const [stdin, other] = await socketPair();
     const notes: string[] = [];
     expect(await withInput("why?", stdin, (text) => notes.push(text), 1)).toBe("why?");
-    expect(notes).toEqual([expect.stringContaining("sent without it")]);
+    expect(notes).toEqual([expect.stringContaining("sending the message without it")]);
     stdin.destroy();
     other.destroy();
   });

@@ -108,14 +108,16 @@ describe("gsv config over a stored configuration", () => {
     expect(await settings("--changed")).toEqual({ "timeouts.toolMs": 90_000, "apiKeys.anthropic": "***" });
     await run(["config", "unset", "timeouts"]);
     await run(["config", "unset", "apiKeys.anthropic"]);
-    expect((await run(["config", "list", "--changed"])).stdout).toContain("nothing is changed");
+    expect((await run(["config", "list", "--changed"])).stdout).toContain(
+      "all settings are at their defaults",
+    );
   });
 
   it("puts a setting back to its default, also when it has it already", async () => {
     for (const _time of ["first", "again"])
       expect(await run(["config", "unset", "timeouts.toolMs"])).toMatchObject({
         code: 0,
-        stdout: "timeouts.toolMs is back to its default\n",
+        stdout: "timeouts.toolMs was reset to its default\n",
       });
     expect((await run(["config", "get", "timeouts.toolMs"])).stdout).toBe("60000\n");
     expect((await run(["config", "get", "model.baseUrl"])).stdout).toBe("(not set)\n");

@@ -95,7 +95,7 @@ describe("gsv deploy", () => {
     const { error } = await deploy(home, { yes: true, stage: "home" });
     await refusing.close();
     expect(error?.message).toContain(
-      "gsv-home is deployed, but these credentials may not make its first token: allow them dynamodb:Query and dynamodb:PutItem on the table gsv-test-table",
+      "gsv-home is deployed, but these credentials may not create its first token; allow them dynamodb:Query and dynamodb:PutItem on the table gsv-test-table",
     );
     expect((await readConfigFile(join(home, ".config/gsv/config.toml"))).gateway).toBeUndefined();
   });
@@ -151,7 +151,7 @@ describe("gsv deploy", () => {
     await updateConfigFile(file, { gateway: theirs, deploy: { stage: "dev" } });
     const run = await deploy(home);
     await other.close();
-    expect(run.error?.message).toMatch(`holds the token of another gateway, ${other.url}; run `);
+    expect(run.error?.message).toMatch(`contains the token of another gateway, ${other.url}; run `);
     expect((await readConfigFile(file)).gateway).toEqual(theirs);
   });
 
@@ -203,9 +203,9 @@ describe("gsv deploy", () => {
   });
 
   it.each([
-    [{ yes: true, context: ["alarmEmail"] }, /--context takes key=value/],
-    [{ yes: true, stage: "Prod_1" }, /a stage is a short name/],
-    [{}, /add --yes/],
+    [{ yes: true, context: ["alarmEmail"] }, /--context must be key=value/],
+    [{ yes: true, stage: "Prod_1" }, /a stage has at most 20 characters/],
+    [{}, /pass --yes/],
   ])("refuses %j", async (options, message) => {
     const run = await deploy(newFolder(), options);
     expect(run.error?.message).toMatch(message);

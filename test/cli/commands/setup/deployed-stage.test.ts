@@ -156,7 +156,7 @@ describe("gsv deploy destroy", () => {
 
   it("does not start without a terminal, unless it is told to for sure", async () => {
     Object.assign(terminal.stdin, { isTTY: false });
-    expect(await destroy()).toContain("without a terminal add --yes");
+    expect(await destroy()).toContain("without a terminal, pass --yes");
     expect(steps).toEqual([]);
     expect(JSON.parse(await destroy({ yes: true }))).toMatchObject({ ok: true });
   });

@@ -61,7 +61,7 @@ describe("gsv dev with a message on standard input, in a new folder", () => {
     expect(run.stdout).toContain("a-file-of-mine.txt");
     expect(run.stdout.split("\n")[0]).toContain("offline model");
     expect(run.stdout).not.toContain("⏵");
-    expect(run.stderr).toContain("everything is kept in ~/.gsv;");
+    expect(run.stderr).toContain("all data is in ~/.gsv;");
     expect(run.stderr).toMatch(/⏵ \S+ .* ✓/);
 
     const preview = await gsv(["session", "preview", "--json"], { cwd });
@@ -190,7 +190,7 @@ describe("gsv dev --serve", () => {
     const second = await runGsv(cwd, ["dev", "--serve"]);
     expect(second.code).toBe(1);
     expect(second.stderr).toBe(
-      `gsv: a gateway already runs in .gsv (pid ${ready.pid}); \`gsv client\` connects to it\n`,
+      `gsv: a gateway is already running in .gsv (pid ${ready.pid}); \`gsv client\` connects to it\n`,
     );
     mkdirSync(join(cwd, "below"));
     const below = await runGsv(join(cwd, "below"), ["dev", "--serve"]);

@@ -48,16 +48,19 @@ describe("gsv local-config", () => {
 
   it("names the file, also when there is none", async () => {
     expect((await run(["path"])).stdout).toBe(`${file}\n`);
-    expect((await run(["show"])).stdout).toBe(`${file} holds no settings; \`gsv init\` writes them\n`);
+    expect((await run(["show"])).stdout).toBe(`${file} has no settings; \`gsv init\` writes them\n`);
   });
 
   it.each([
-    [["get", "gateway.colour"], "no setting gateway.colour; one of gateway.url, gateway.token, node.id"],
+    [
+      ["get", "gateway.colour"],
+      "there is no setting gateway.colour; use one of gateway.url, gateway.token, node.id",
+    ],
     [["set", "gateway", "x"], "no setting gateway;"],
-    [["get", "gateway.ulr"], "no setting gateway.ulr (did you mean gateway.url?); one of"],
-    [["set", "gateway.url", "https://x"], "a gateway url starts with wss://"],
-    [["set", "chat.cost_line", "no"], "chat.cost_line is on or off, not no"],
-    [["set", "node.id", "my laptop!"], "a node's id is of letters, digits and . _ : @ -, at most 64"],
+    [["get", "gateway.ulr"], "no setting gateway.ulr (did you mean gateway.url?); use one of"],
+    [["set", "gateway.url", "https://x"], "the gateway url must start with wss://"],
+    [["set", "chat.cost_line", "no"], "chat.cost_line must be on or off, not no"],
+    [["set", "node.id", "my laptop!"], "a node's id has at most 64 letters, digits and . _ : @ -"],
     [["set", "gateway.token"], "no value for gateway.token"],
   ])("refuses %j", async (args, message) => {
     const { code, stderr } = await run(args);
@@ -80,7 +83,7 @@ describe("gsv init over the config file of another gateway", () => {
   it("saves nothing, and says what replaces it", async () => {
     const { code, stderr } = await init();
     expect(code).toBe(1);
-    expect(stderr).toContain("holds the token of another gateway, wss://other/ws; --force replaces it");
+    expect(stderr).toContain("contains the token of another gateway, wss://other/ws; --force replaces it");
     expect(readFileSync(file, "utf8")).toContain("the only copy");
   });
 

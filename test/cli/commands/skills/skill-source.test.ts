@@ -51,7 +51,7 @@ describe("a skill of a folder", () => {
     const skill = await read(folder);
     expect(skill.name).toBe("tea-time");
     expect(skill.files.map(({ path }) => path)).toEqual(["a/b/c.md", "scripts/brew.sh", "SKILL.md"]);
-    expect(skill.left).toEqual(["link: not a file of its own", "linked: not a file of its own"]);
+    expect(skill.left).toEqual(["link: not a regular file", "linked: not a regular file"]);
   });
 
   it("has the folder's name when the skill tells none, and a SKILL.md alone is a skill too", async () => {
@@ -66,17 +66,17 @@ describe("a skill of a folder", () => {
     [
       "a file that is not text",
       { "SKILL.md": tea, "x.png": new Uint8Array([137, 80, 78, 71, 0, 255]) },
-      "x.png: is not text",
+      "x.png is not text",
     ],
-    ["a file with a NUL", { "SKILL.md": `${tea}\0` }, "SKILL.md: is not text"],
-    ["a large file", { "SKILL.md": tea, "data.txt": "x".repeat(300_000) }, "data.txt: has 293 KB"],
+    ["a file with a NUL", { "SKILL.md": `${tea}\0` }, "SKILL.md is not text"],
+    ["a large file", { "SKILL.md": tea, "data.txt": "x".repeat(300_000) }, "data.txt has 293 KB"],
     [
       "five large files",
       {
         "SKILL.md": tea,
         ...Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`${n}.txt`, "x".repeat(250_000)])),
       },
-      "at most 1 MB are installed",
+      "the limit is 1 MB",
     ],
     [
       "many files",
@@ -84,7 +84,7 @@ describe("a skill of a folder", () => {
       "more than 50 files",
     ],
     ["frontmatter that cannot be read", { "SKILL.md": "---\nname: [\n---\nx" }, "SKILL.md: frontmatter"],
-    ["nothing in it", { "SKILL.md": "---\nname: x\n---\n" }, "has no text"],
+    ["nothing in it", { "SKILL.md": "---\nname: x\n---\n" }, "has no description or no instructions"],
   ])("with %s is refused", async (_name, files, reason) => {
     await expect(read(folderWith(files as Record<string, string>))).rejects.toThrow(reason);
   });
@@ -105,7 +105,7 @@ describe("a skill of an address", () => {
 
   it("is refused when it is a web page, or cannot be fetched", async () => {
     const page: Fetched = { ok: true, body: Buffer.from("\n<!DOCTYPE html><p>x") };
-    await expect(readUrl("https://example.com/SKILL.md", page).skill).rejects.toThrow("this is a web page");
+    await expect(readUrl("https://example.com/SKILL.md", page).skill).rejects.toThrow("is a web page");
     const failed: Fetched = { ok: false, reason: "answered with 404", passing: false };
     await expect(readUrl("https://example.com/SKILL.md", failed).skill).rejects.toThrow("answered with 404");
   });

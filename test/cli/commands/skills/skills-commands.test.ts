@@ -103,7 +103,7 @@ describe("gsv skills add", () => {
       "Install only what you have read",
     ])
       expect(stderr).toContain(shown);
-    expect(stdout).toContain("tea is installed for the agent main; it can be used on laptop");
+    expect(stdout).toContain("installed tea for the agent main; it is usable on laptop");
     expect([...files.keys()]).toEqual(["skills/tea/scripts/brew.sh", "skills/tea/SKILL.md"]);
     expect(sent("workspace.write")).toMatchObject([{ agentId: "main" }, { agentId: "main" }]);
   });
@@ -124,7 +124,7 @@ describe("gsv skills add", () => {
     expect(await ended).toBe(1);
     expect(files.size).toBe(0);
     const { stderr } = await run(["add", "./tea", "--yes"], { cwd });
-    expect(stderr).toContain("… 28 lines more");
+    expect(stderr).toContain("… 28 more lines");
   });
 
   it("replaces a skill with all of its files, and names those that it deletes", async () => {
@@ -140,7 +140,7 @@ describe("gsv skills add", () => {
   it("writes nothing without --yes when nobody can be asked", async () => {
     const { code, stderr } = await run(["add", "git"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("--yes is needed to install git without asking");
+    expect(stderr).toContain("pass --yes to install git");
     expect(files.size).toBe(0);
   });
 
@@ -155,7 +155,7 @@ describe("gsv skills add", () => {
     });
     expect(sent("workspace.write")).toMatchObject([{ path: "skills/vcs/SKILL.md", agentId: "chef" }]);
     const again = await run(["add", "git", "--yes", "--name", "vcs"]);
-    expect(again.stderr).toContain("in place of the one that is there");
+    expect(again.stderr).toContain("replacing the installed one");
     expect((await run(["add", "git", "--yes", "--name", "../x"])).code).toBe(2);
   });
 });
@@ -166,8 +166,8 @@ describe("gsv skills list, status and update", () => {
     const { stdout } = await run(["list"]);
     expect(stdout).toMatch(/git +agent main +yes/);
     expect(stdout).toMatch(/cooking +all agents +no/);
-    expect(stdout.split("come with gsv")[1]).toMatch(/\ngithub /);
-    expect(stdout.split("come with gsv")[1]).not.toMatch(/\ngit /);
+    expect(stdout.split("included in gsv")[1]).toMatch(/\ngithub /);
+    expect(stdout.split("included in gsv")[1]).not.toMatch(/\ngit /);
     const { shipped } = JSON.parse((await run(["list", "--json"])).stdout);
     expect(shipped).toContainEqual({ name: "git", description: expect.any(String), installed: true });
   });
@@ -176,7 +176,7 @@ describe("gsv skills list, status and update", () => {
     const lacks = { eligible: false, eligibleHosts: [], reasons: ["laptop: no program gh"] };
     skills = [entry("git"), entry("github", lacks)];
     const { stdout } = await run(["status"]);
-    expect(stdout).toContain("1 of 2 skills can be used");
+    expect(stdout).toContain("1 of 2 skills are usable");
     expect(stdout).toMatch(/git +yes +laptop/);
     expect(stdout).toMatch(/github +no +laptop: no program gh/);
     expect(stdout).toMatch(/laptop +linux +- +git/);
@@ -185,8 +185,8 @@ describe("gsv skills list, status and update", () => {
   it("ask the machines, and say which could not be asked", async () => {
     const { stdout } = await run(["update", "--force", "--timeout", "30"]);
     expect(sent("skills.update")).toEqual([{ agentId: "main", force: true, timeoutMs: 30_000 }]);
-    expect(stdout).toContain("1 machine is being asked");
-    expect(stdout).toContain("not asked: server: it has disconnected");
+    expect(stdout).toContain("1 machine is being queried");
+    expect(stdout).toContain("not queried: server: it has disconnected");
     expect((await run(["update", "--timeout", "121"])).code).toBe(2);
   });
 });
@@ -212,13 +212,13 @@ describe("gsv skills remove", () => {
     skills = [entry("tea")];
     const unasked = await run(["remove", "tea"]);
     expect(unasked).toMatchObject({ code: 2, stdout: "" });
-    expect(unasked.stderr).toContain("--yes is needed to remove the skill tea of the agent main");
+    expect(unasked.stderr).toContain("pass --yes to remove the skill tea of the agent main");
     const answered = (input: string) => run(["remove", "tea"], { isInteractive: true, input: `${input}\r` });
     const refused = await answered("n");
     expect(refused.stderr).toContain("Remove the skill tea of the agent main (1 file)?");
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing was removed") });
     expect([...files.keys()]).toEqual(["skills/tea/SKILL.md"]);
-    expect((await answered("y")).stdout).toBe("tea is removed from the agent main (1 file)\n");
+    expect((await answered("y")).stdout).toBe("removed tea from the agent main (1 file)\n");
     expect([...files.keys()]).toEqual([]);
   });
 

@@ -53,7 +53,7 @@ describe("gsv cp", () => {
     writeFileSync(join(here, "large.bin"), content);
     const { code, stderr } = await cp(["large.bin", "laptop:large.bin"], true);
     expect(code).toBe(0);
-    expect(stderr).toContain("asking for the file");
+    expect(stderr).toContain("requesting the file");
     expect(readFileSync(join(there, "large.bin")).equals(content)).toBe(true);
     expect((await cp(["laptop:large.bin", "copy.bin"])).stderr).toBe("");
     expect(readFileSync(join(here, "copy.bin")).equals(content)).toBe(true);
@@ -85,7 +85,7 @@ describe("gsv cp", () => {
 describe("the progress of a copy", () => {
   it("counts a byte half when it is stored, and whole when it has arrived", () => {
     const size = 1024 ** 3;
-    expect(progressText({ sent: 0, received: 0 }, 0)).toBe("asking for the file");
+    expect(progressText({ sent: 0, received: 0 }, 0)).toBe("requesting the file");
     expect(progressText({ sent: size / 2, received: 0, size }, 8 * 1024 ** 2)).toBe(
       "[######------------------] 25%  sent 512 MB of 1 GB  8 MB/s",
     );

@@ -127,7 +127,7 @@ describe("the report of a background command's end", () => {
     );
     expect(told).toEqual({
       over: { event: "finished", outputTail: "out\n" },
-      left: { event: "failed", outputTail: expect.stringContaining("is not known; it may still run") },
+      left: { event: "failed", outputTail: expect.stringContaining("unknown; it may still be running") },
     });
     await until(
       () => !readdirSync(journalFolder()).some((name) => name.endsWith(".json")),
