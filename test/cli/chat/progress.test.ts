@@ -19,15 +19,15 @@ const result = (callId: string): RunStep => ({
   ...{ kind: "tool", callId, tool: "pi__Bash", isError: false, preview: "" },
 });
 
-describe("what is shown while a message waits for its answer", () => {
-  it("is how long it has taken", () => {
+describe("the progress of a message", () => {
+  it("is the elapsed time", () => {
     const waited = progress();
     expect(rowsAfter(0, waited)).toEqual(["… (Ctrl-C stops)"]);
     expect(rowsAfter(3999, waited)).toEqual(["… 3 s (Ctrl-C stops)"]);
     expect(rowsAfter(61_001, waited)).toEqual(["… 1m5s (Ctrl-C stops)"]);
   });
 
-  it("is every running call with its own time, until its result comes", () => {
+  it("is every running call with its own time, until its result arrives", () => {
     const waited = progress(call("a", "npm test"));
     now += 5000;
     waited.update(call("b", "ls"));
@@ -38,14 +38,14 @@ describe("what is shown while a message waits for its answer", () => {
     expect(rowsAfter(0, waited)).toEqual(["… 8 s (Ctrl-C stops)"]);
   });
 
-  it("is an earlier message, until the run begins", () => {
+  it("is a wait for an earlier message, until the run begins", () => {
     const waited = progress({ kind: "queued" });
     expect(rowsAfter(2000, waited)).toEqual(["… waiting for an earlier message 2 s"]);
     waited.update({ kind: "begun" });
     expect(rowsAfter(0, waited)).toEqual(["… 2 s (Ctrl-C stops)"]);
   });
 
-  it("is nothing while text is coming, and then how long nothing has come", () => {
+  it("is empty while text arrives, and then the time without an event", () => {
     const waited = progress({ kind: "text", text: "Hel" });
     expect(rowsAfter(2000, waited)).toEqual([]);
     waited.update({ kind: "silence", seconds: 15 });
@@ -54,7 +54,7 @@ describe("what is shown while a message waits for its answer", () => {
     expect(rowsAfter(0, waited)).toEqual([]);
   });
 
-  it("is the stop once it is asked for, whatever comes", () => {
+  it("is the stop once it is requested, no matter what arrives", () => {
     const waited = progress(call("a", "npm test"));
     waited.isStopping = true;
     waited.update(result("a"));

@@ -51,7 +51,7 @@ describe("the tools of a node", () => {
     ["Glob", { pattern: "{a" }, 'Glob: invalid pattern: Missing closing: "}"'],
     ["Grep", { pattern: "(" }, "Grep: pattern is not a regular expression"],
   ];
-  it.each(wrong)("%s refuses %j in words", async (tool, args, message) => {
+  it.each(wrong)("%s refuses %j with the reason", async (tool, args, message) => {
     await expect(call(tool, args)).rejects.toThrow(message);
   });
 });

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 const came = (nodeId: string) => ({ nodeId, connected: true, tools: ["a", "b"] });
 const went = (nodeId: string) => ({ nodeId, connected: false, tools: [] });
 
-it("a node that comes is said at once, one that goes after five seconds", () => {
+it("a node that connects is reported at once, one that leaves after five seconds", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
   news.update(came("laptop"));
@@ -19,7 +19,7 @@ it("a node that comes is said at once, one that goes after five seconds", () => 
   expect(said[1]).toBe("laptop has left; its tools are unavailable until it reconnects");
 });
 
-it("a node that comes back within five seconds is not worth a line", () => {
+it("a node that reconnects within five seconds is not reported", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
   news.update(went("laptop"));
@@ -31,7 +31,7 @@ it("a node that comes back within five seconds is not worth a line", () => {
   expect(said).toEqual(["desk is connected: 2 tools"]);
 });
 
-it("nothing is said after its end", () => {
+it("nothing is reported after stop", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
   news.update(went("laptop"));

@@ -28,7 +28,7 @@ const stored = async () => (await configuration.load({ fresh: true })).agents;
 const inits = () => gateway.requests.filter(({ method }) => method === "agent.init");
 
 describe("gsv agent", () => {
-  it("lists the agent main, which is there without settings", async () => {
+  it("lists the agent main, which exists without settings", async () => {
     expect((await run("list")).stdout).toMatch(/\nmain \(default\) +\(the gateway's\)\n$/);
   });
 
@@ -42,14 +42,14 @@ describe("gsv agent", () => {
     expect((await run("list")).stdout).toMatch(/\nmain \(default\) .*\nresearch +openrouter\/a\/b\n$/);
   });
 
-  it("makes one agent the default, and takes that from the others", async () => {
+  it("makes one agent the default instead of another", async () => {
     await run("add", "one", "--default");
     await run("add", "two", "--default");
     expect((await stored()).list).toEqual([{ id: "one" }, { id: "two", default: true }]);
     expect((await run("list")).stdout).toContain("\ntwo (default)");
   });
 
-  it("shows what comes to an agent, and removes that with it", async () => {
+  it("shows an agent's bindings, and removes them with it", async () => {
     await run("add", "one");
     await run("add", "two");
     const bindings = [

@@ -27,7 +27,7 @@ describe("gsv pair", () => {
     expiresAt: Date.UTC(2026, 0, 4, 12),
   };
 
-  it("lists who asks, and lets nothing they wrote reach the terminal's controls", async () => {
+  it("lists requests, without control characters of the senders", async () => {
     const shady = { ...pair, senderName: "\u001b[2JAnn\u202e", message: "hi\u0007\nthere" };
     answers({ "pair.list": () => ({ pairs: { "telegram:default:42": shady } }) });
     const { stdout } = await run(["pair", "list"]);
@@ -37,12 +37,12 @@ describe("gsv pair", () => {
     );
   });
 
-  it("says that nobody asks", async () => {
+  it("says that there are no requests", async () => {
     answers({ "pair.list": () => ({ pairs: {} }) });
     expect((await run(["pair", "list"])).stdout).toBe("no pairing requests\n");
   });
 
-  it("approves and rejects by channel and id, and passes on what the gateway says", async () => {
+  it("approves and rejects by channel and id, and prints the gateway's answer", async () => {
     answers({
       "config.get": ({ params }) => ({ path: params.path, value: { telegram: { owners: ["7"] } } }),
       "pair.approve": ({ params: { senderId, owner } }) => ({
@@ -128,7 +128,7 @@ describe("gsv channel", () => {
   const asked = (method: string) =>
     gateway.requests.filter((request) => request.method === method).map(({ params }) => params);
 
-  it("add takes the fields from a pipe, makes up what any text will do for, and shows no secret", async () => {
+  it("add reads the fields from a pipe, generates secrets, and shows no secret", async () => {
     answers({ "config.get": config({}), "config.set": () => ({ ok: true }), "channel.start": () => started });
     const args = ["channel", "add", "telegram", "--from", "-", "--policy", "allowlist", "--allow", "5, 6"];
     args.push("--owner", "7");
@@ -155,7 +155,7 @@ describe("gsv channel", () => {
     expect(stderr.match(/telegram has no owner/g)).toHaveLength(1);
   });
 
-  it("add shows what was made up where it has to be pasted by hand", async () => {
+  it("add shows generated secrets that must be pasted by hand", async () => {
     const manual = { status: "manual", todo: "paste both" };
     answers({
       "config.get": config({}),
@@ -169,7 +169,7 @@ describe("gsv channel", () => {
     expect(stdout).toContain("Without a dmPolicy, nobody may write");
   });
 
-  it("add replaces one secret of an account that there is, and leaves the others", async () => {
+  it("add replaces one secret of an existing account, and keeps the others", async () => {
     answers({
       "config.get": config({
         "channels.telegram.accounts.default": { botToken: "***", webhookSecret: "***" },
@@ -180,7 +180,7 @@ describe("gsv channel", () => {
     expect(asked("channel.start")).toEqual([{ ...telegram, config: { botToken: "2:new" } }]);
   });
 
-  it("add fails where the platform does not take the webhook, and says what to do", async () => {
+  it("add fails when the platform refuses the webhook, and says what to do", async () => {
     const registration = { status: "failed", reason: "HTTPS URL must be provided" };
     answers({ "config.get": config({}), "channel.start": () => ({ ...started, registration }) });
     const { code, stderr } = await run(["channel", "add", "telegram", "--from", "-"], {
@@ -207,7 +207,7 @@ describe("gsv channel", () => {
     expect(asked("channel.start")).toEqual([]);
   });
 
-  it("list and status show accounts, with what is wrong", async () => {
+  it("list and status show accounts and their errors", async () => {
     const account = {
       accountId: "default",
       connected: false,
@@ -257,7 +257,7 @@ describe("gsv channel", () => {
   });
 });
 
-describe("gsv channel with the channel first, as GSV's command line has it", () => {
+describe("gsv channel with the channel first, the word order of GSV", () => {
   it.each(["status", "start", "stop", "login", "logout"])(
     "%s names its channel and account",
     async (action) => {
@@ -292,7 +292,7 @@ it("gsv channel prints its help", async () => {
 });
 
 describe("gsv channel add at a terminal", () => {
-  it("asks for what is needed, shows no secret, and asks once who may write", async () => {
+  it("asks for the fields, shows no secret, and asks once who may write", async () => {
     const folder = newFolder();
     const terminal = fakeTerminal(
       { HOME: folder, GSV_URL: gateway.url, GSV_TOKEN: "good-token" },

@@ -86,7 +86,7 @@ describe("gsv cron add", () => {
     expect(shown.filter((time) => periods.stderr.includes(`runs    ${time}\n`))).not.toEqual([]);
   });
 
-  it("saves nothing when nobody can be asked, or for a time that means nothing", async () => {
+  it("saves nothing without a terminal, or for an invalid time", async () => {
     const unasked = await run(["add", "every hour", "x"]);
     expect(unasked).toMatchObject({ code: 2, stdout: "" });
     expect(unasked.stderr).toContain("pass --yes");
@@ -105,7 +105,7 @@ describe("gsv cron add", () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it("takes a receiver, a model, a time limit and a timezone", async () => {
+  it("accepts a receiver, a model, a time limit and a timezone", async () => {
     const options = ["--to", "slack:C1", "--kind", "channel", "--account", "team", "--strict"];
     const more = [
       "--model",
@@ -125,7 +125,7 @@ describe("gsv cron add", () => {
     expect(job.schedule).toEqual({ kind: "cron", expr: "0 9 * * *", tz: "Europe/Berlin" });
   });
 
-  it("saves no job whose answer could not be sent, and says of a stopped account that it is", async () => {
+  it("saves no job whose answer could not be sent, and warns of a stopped account", async () => {
     const add = (to: string, ...more: string[]) =>
       run(["add", "every hour", "x", "--to", to, "--yes", ...more]);
     const absent = await add("telegram:42");
@@ -146,7 +146,7 @@ describe("gsv cron add", () => {
     expect((await jobs())[0]?.spec).toMatchObject({ channel: "slack" });
   });
 
-  it("takes clients, nowhere, and an event of the main session; a job of one time goes unless it is kept", async () => {
+  it("accepts clients, nowhere, and an event of the main session; a one-shot job is deleted unless --keep is given", async () => {
     const add = async (...args: string[]) => (await json(["add", "in 20 minutes", "x", ...args])).job;
     expect((await add("--to", "clients")).spec).toEqual({ mode: "task", message: "x" });
     expect((await add("--to", "nowhere")).spec).toEqual({ mode: "task", message: "x", deliver: false });
@@ -188,7 +188,7 @@ describe("gsv cron", () => {
     expect((await run(["list"])).stdout).toContain("no jobs; add one");
   });
 
-  it("changes account, kind and strictness of the receiver that a job has", async () => {
+  it("changes account, kind and strictness of a job's receiver", async () => {
     const { job } = await json(["add", "every hour", "x", "--name", "sent", "--to", "slack:C1"]);
     expect(job.spec).toMatchObject({ bestEffortDeliver: true });
     await run(["edit", "sent", "--account", "team", "--kind", "channel", "--yes"]);
@@ -220,7 +220,7 @@ describe("gsv cron", () => {
     expect(await jobs()).toEqual(before);
   });
 
-  it("says which job is missing or not the only one, and what a command needs", async () => {
+  it("reports a missing or ambiguous job, and missing arguments", async () => {
     await json(["add", "every hour", "x", "--name", "twin"]);
     await json(["add", "every hour", "x", "--name", "twin"]);
     expect((await run(["disable", "twin"])).stderr).toContain("several jobs match twin");

@@ -47,7 +47,7 @@ const read = async (path: string) =>
   Buffer.from((await state.bucket.get(`agents/main/${path}`))?.body ?? "").toString();
 
 describe("gsv memory", () => {
-  it("says where memories come from when there are none", async () => {
+  it("says which commands write memories when there are none", async () => {
     expect((await run("list")).stdout).toContain("resets, compactions and");
   });
 
@@ -73,7 +73,7 @@ describe("gsv memory", () => {
     expect(await read("MEMORY.md")).toBe("- ~~Ada drinks coffee~~\n");
   });
 
-  it("forgets a memory, and says what is left of it", async () => {
+  it("forgets a memory, and reports where its text remains", async () => {
     await put("MEMORY.md", "- the code is 4711\n- x\n");
     await commitWorkspace(state.bucket, "main", { message: "a", at: now });
     const id = await idOf("4711");

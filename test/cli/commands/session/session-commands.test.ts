@@ -49,13 +49,13 @@ describe("gsv session", () => {
     expect(lastParams()).toEqual({ offset: 0, limit: 7 });
   });
 
-  it("prints the gateway's answer as it is with --json", async () => {
+  it("prints the gateway's answer unchanged with --json", async () => {
     answers({ "session.get": () => session });
     const { stdout } = await run(["session", "get", "--json"]);
     expect(JSON.parse(stdout)).toEqual(session);
   });
 
-  it("uses the default session where none is named", async () => {
+  it("uses the default session when none is named", async () => {
     answers({ "session.get": () => session });
     const { stdout } = await run(["session", "get"]);
     expect(lastParams()).toEqual({ sessionKey: "agent:main:main" });
@@ -63,7 +63,7 @@ describe("gsv session", () => {
     expect(stdout).toContain("daily at 4:00");
   });
 
-  it("shows whether a session is working", async () => {
+  it("shows whether a session has an active run", async () => {
     answers({ "session.stats": () => ({ ...session, uptime: 1, isProcessing: true, queueSize: 2 }) });
     const { stdout } = await run(["session", "stats", "agent:main:other"]);
     expect(lastParams()).toEqual({ sessionKey: "agent:main:other" });
@@ -84,7 +84,7 @@ describe("gsv session", () => {
     ["a high price", { ...spending, dollars: 12.3456 }, "345 out, $12.35"],
     ["a tiny price", { ...spending, dollars: 0.00001 }, "345 out, less than $0.0001"],
     [
-      "a price that is known in part",
+      "a price that is partly known",
       { ...spending, dollars: 0.5, unpriced: 1 },
       "345 out, at least $0.5000",
     ],
@@ -242,7 +242,7 @@ describe("gsv session", () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  it("suggests the setting that was meant, and says how a model without a provider is written", async () => {
+  it("suggests a similar setting, and shows the format of a model", async () => {
     answers({ "session.get": () => ({ ...session, settings: {} }) });
     expect((await run(["session", "set", "modle", "m2"])).stderr).toContain(
       "no setting modle (did you mean model?)",
@@ -252,7 +252,7 @@ describe("gsv session", () => {
     expect(gateway.requests.map(({ method }) => method)).toEqual(["session.get"]);
   });
 
-  it("resets a session only when told to for sure", async () => {
+  it("resets a session only after a confirmation", async () => {
     answers({ "session.reset": () => ({ ok: true, sessionKey: "agent:main:main", newSessionId: "id-2" }) });
     expect((await run(["session", "reset"])).code).toBe(2);
     expect(gateway.requests).toEqual([]);
@@ -260,7 +260,7 @@ describe("gsv session", () => {
     expect(stdout).toBe("agent:main:main starts over as id-2\n");
   });
 
-  it("compacts a session and says what was kept", async () => {
+  it("compacts a session and reports the number of kept messages", async () => {
     const archivedTo = "agents/main/sessions/id-1-part5.jsonl.gz";
     answers({ "session.compact": () => ({ ok: true, trimmedMessages: 30, keptMessages: 5, archivedTo }) });
     const { stdout } = await run(["session", "compact", "--keep", "5"]);

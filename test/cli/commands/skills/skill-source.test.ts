@@ -24,7 +24,7 @@ function folderWith(files: Record<string, string | Uint8Array>): string {
   return folder;
 }
 
-/** Reads an address that is answered with this; nothing else is asked for. */
+/** Reads an address with this answer. Any other request fails. */
 function readUrl(url: string, answer: Fetched) {
   const asked: FetchRequest[] = [];
   const skill = readSkill(url, "/", async (request) => {
@@ -38,7 +38,7 @@ const noNetwork = () => Promise.reject(new Error("nothing is to be fetched"));
 const read = (source: string, cwd = "/") => readSkill(source, cwd, noNetwork);
 
 describe("a skill of a folder", () => {
-  it("is all of its text files, SKILL.md last, without hidden ones, installed packages and links", async () => {
+  it("contains all of its text files, SKILL.md last, without hidden files, installed packages and links", async () => {
     const folder = folderWith({
       "SKILL.md": tea,
       "scripts/brew.sh": "brew",
@@ -54,7 +54,7 @@ describe("a skill of a folder", () => {
     expect(skill.left).toEqual(["link: not a regular file", "linked: not a regular file"]);
   });
 
-  it("has the folder's name when the skill tells none, and a SKILL.md alone is a skill too", async () => {
+  it("has the folder's name when the skill has none, and a SKILL.md alone is a skill, too", async () => {
     const folder = folderWith({ "SKILL.md": "Boil water.", "notes.md": "not wanted" });
     expect((await read("brewing", join(folder, ".."))).name).toBe("brewing");
     const single = await read("SKILL.md", folder);
@@ -91,7 +91,7 @@ describe("a skill of a folder", () => {
 });
 
 describe("a skill of an address", () => {
-  it("is the SKILL.md there, named by itself or by its folder", async () => {
+  it("is the SKILL.md there, named after its file or its folder", async () => {
     const body = (text: string): Fetched => ({ ok: true, body: Buffer.from(text) });
     const { skill, asked } = readUrl("https://example.com/skills/brew/SKILL.md", body("Boil water."));
     expect(await skill).toMatchObject({
@@ -122,8 +122,8 @@ describe("a skill of an address", () => {
   });
 });
 
-describe("the skills that come with gsv", () => {
-  it.each(shippedSkills)("$name is a whole skill, whose requirements are valid", async ({ name, text }) => {
+describe("the skills included in gsv", () => {
+  it.each(shippedSkills)("$name is complete, and its requirements are valid", async ({ name, text }) => {
     const { document, files } = await read(name, newFolder());
     expect(document).toMatchObject({ name, always: false });
     expect(document.description.length).toBeGreaterThan(30);
@@ -144,7 +144,7 @@ describe("the skills that come with gsv", () => {
     expect(status?.reasons.join()).not.toContain("requires");
   });
 
-  it("give way to a folder of the same name", async () => {
+  it("are overridden by a folder of the same name", async () => {
     const folder = join(folderWith({ "SKILL.md": tea }), "..");
     mkdirSync(join(folder, "git"));
     writeFileSync(join(folder, "git", "SKILL.md"), "My own way with git.");
@@ -152,7 +152,7 @@ describe("the skills that come with gsv", () => {
   });
 });
 
-it("a name becomes a folder's name", () => {
+it("a name is converted to a folder name", () => {
   expect(["GitHub", "Tea  Time!", "../../etc", "--x--", "日本", "a".repeat(80)].map(folderName)).toEqual([
     "github",
     "tea-time",

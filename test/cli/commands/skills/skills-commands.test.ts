@@ -108,7 +108,7 @@ describe("gsv skills add", () => {
     expect(sent("workspace.write")).toMatchObject([{ agentId: "main" }, { agentId: "main" }]);
   });
 
-  it("shows the whole SKILL.md at a terminal, names the files that it does not show, and asks", async () => {
+  it("shows the whole SKILL.md at a terminal, lists the files that it does not show, and asks", async () => {
     const cwd = newFolder();
     mkdirSync(join(cwd, "tea"));
     const steps = Array.from({ length: 40 }, (_, n) => `Step ${n + 1}.`);
@@ -127,7 +127,7 @@ describe("gsv skills add", () => {
     expect(stderr).toContain("… 28 more lines");
   });
 
-  it("replaces a skill with all of its files, and names those that it deletes", async () => {
+  it("replaces a skill with all of its files, and lists the files that it deletes", async () => {
     for (const path of ["SKILL.md", "old.md", "scripts/old.sh"]) files.set(`skills/git/${path}`, "old");
     files.set("skills/github/SKILL.md", "another");
     const { stdout, stderr } = await run(["add", "git", "--yes", "--json"]);
@@ -137,14 +137,14 @@ describe("gsv skills add", () => {
     expect(stderr).toMatch(new RegExp(`deleted +${removed.join(", ")}`));
   });
 
-  it("writes nothing without --yes when nobody can be asked", async () => {
+  it("writes nothing without a terminal and without --yes", async () => {
     const { code, stderr } = await run(["add", "git"]);
     expect(code).toBe(2);
     expect(stderr).toContain("pass --yes to install git");
     expect(files.size).toBe(0);
   });
 
-  it("installs what comes with gsv, under another name and for another agent", async () => {
+  it("installs an included skill, under another name and for another agent", async () => {
     const { stdout } = await run(["add", "git", "--yes", "--json", "--name", "vcs", "--agent", "chef"]);
     expect(JSON.parse(stdout)).toMatchObject({
       agentId: "chef",
@@ -161,7 +161,7 @@ describe("gsv skills add", () => {
 });
 
 describe("gsv skills list, status and update", () => {
-  it("list what is installed, and what can be", async () => {
+  it("list the installed skills and the included ones", async () => {
     skills = [entry("git"), entry("cooking", { location: "skills/cooking/SKILL.md", eligible: false })];
     const { stdout } = await run(["list"]);
     expect(stdout).toMatch(/git +agent main +yes/);
@@ -172,7 +172,7 @@ describe("gsv skills list, status and update", () => {
     expect(shipped).toContainEqual({ name: "git", description: expect.any(String), installed: true });
   });
 
-  it("show where a skill can be used, and what it lacks", async () => {
+  it("show where a skill is usable, and what it lacks", async () => {
     const lacks = { eligible: false, eligibleHosts: [], reasons: ["laptop: no program gh"] };
     skills = [entry("git"), entry("github", lacks)];
     const { stdout } = await run(["status"]);
@@ -182,7 +182,7 @@ describe("gsv skills list, status and update", () => {
     expect(stdout).toMatch(/laptop +linux +- +git/);
   });
 
-  it("ask the machines, and say which could not be asked", async () => {
+  it("query the machines, and list those that could not be queried", async () => {
     const { stdout } = await run(["update", "--force", "--timeout", "30"]);
     expect(sent("skills.update")).toEqual([{ agentId: "main", force: true, timeoutMs: 30_000 }]);
     expect(stdout).toContain("1 machine is being queried");
@@ -207,7 +207,7 @@ describe("gsv skills remove", () => {
     expect([...files.keys()]).toEqual(["skills/tealeaf/SKILL.md"]);
   });
 
-  it("asks at a terminal, and without one wants --yes", async () => {
+  it("asks at a terminal, and needs --yes elsewhere", async () => {
     files.set("skills/tea/SKILL.md", "x");
     skills = [entry("tea")];
     const unasked = await run(["remove", "tea"]);
@@ -222,7 +222,7 @@ describe("gsv skills remove", () => {
     expect([...files.keys()]).toEqual([]);
   });
 
-  it("leaves a skill of all agents, and says how to hide it", async () => {
+  it("keeps a skill of all agents, and says how to disable it", async () => {
     skills = [entry("tea", { location: "skills/tea/SKILL.md" })];
     const { code, stderr } = await run(["remove", "tea"]);
     expect(code).toBe(1);
