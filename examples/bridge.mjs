@@ -18,7 +18,7 @@ const { GSV_URL: url, GSV_TOKEN: token } = process.env;
 if (!channel || !url || !token)
   throw new Error("usage: GSV_URL=… GSV_TOKEN=… bridge.mjs <channel> [account]");
 
-/** Messages without an answer of the gateway, in order. The first has been sent. */
+/** Messages that the gateway has not answered yet, in order. Only the first has been sent. */
 const incoming = [];
 /** Ids of written messages, kept while the gateway may resend them. */
 const written = new Set();
@@ -27,12 +27,12 @@ let isConnected = false;
 let attempts = 0;
 
 /** API Gateway closes a socket that sends more than 32 KB in one frame, or 128 KB in one message. */
-const [mostFrameBytes, mostLineBytes] = [31 * 1024, 126 * 1024];
+const [maxFrameBytes, maxLineBytes] = [31 * 1024, 126 * 1024];
 function send(frame) {
   if (socket?.readyState !== WebSocket.OPEN) return;
   const bytes = Buffer.from(JSON.stringify(frame));
   for (let start = 0, end; start < bytes.length; start = end) {
-    end = Math.min(start + mostFrameBytes, bytes.length);
+    end = Math.min(start + maxFrameBytes, bytes.length);
     // Do not split a UTF-8 character.
     while ((bytes[end] & 0xc0) === 0x80) end--;
     socket.send(bytes.subarray(start, end), { binary: false, fin: end === bytes.length });
@@ -52,7 +52,7 @@ function sendNext() {
   request(`in:${next.id}`, "channel.inbound", { channel, accountId, peer, sender, wasMentioned, message });
 }
 
-function takeResponse({ id, ok, payload, error }) {
+function handleResponse({ id, ok, payload, error }) {
   if (id === "connect") {
     if (!ok) throw new Error(`refused: ${error.code} ${error.message}`);
     isConnected = true;
@@ -65,7 +65,7 @@ function takeResponse({ id, ok, payload, error }) {
   sendNext();
 }
 
-async function takeEvent(event, { peer, message, typing }) {
+async function handleEvent(event, { peer, message, typing }) {
   if (event === "channel.typing") return write({ peer, typing });
   if (event !== "channel.outbound") return;
   const { id, text, replyToId, media } = message;
@@ -83,8 +83,8 @@ function connect() {
   socket.on("open", () => request("connect", "connect", hello));
   socket.on("message", (data) => {
     const frame = JSON.parse(data.toString());
-    if (frame.type === "res") takeResponse(frame);
-    if (frame.type === "evt") void takeEvent(frame.event, frame.payload);
+    if (frame.type === "res") handleResponse(frame);
+    if (frame.type === "evt") void handleEvent(frame.event, frame.payload);
   });
   socket.on("error", (error) => process.stderr.write(`${error.message}\n`));
   socket.on("close", () => {
@@ -95,10 +95,8 @@ function connect() {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
-  if (Buffer.byteLength(line) > mostLineBytes)
-    return process.stderr.write(
-      `a line is left out: it is above ${mostLineBytes} bytes; give media by url\n`,
-    );
+  if (Buffer.byteLength(line) > maxLineBytes)
+    return process.stderr.write(`skipped a line of more than ${maxLineBytes} bytes; send media by url\n`);
   incoming.push(JSON.parse(line));
   if (incoming.length === 1) sendNext();
 });

@@ -1,5 +1,5 @@
 /**
- * Formats a table as plain text: a header line, one line a row, two spaces between columns, no trailing
+ * Formats a table as plain text: a header line, one line per row, two spaces between columns, no trailing
  * blanks. A line break inside a cell becomes a space.
  */
 export function columns(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -16,7 +16,7 @@ export function columns(header: readonly string[], rows: readonly (readonly stri
 }
 
 /**
- * Formats name and value pairs, one pair a line, values aligned. Pairs with an undefined value are left out. A
+ * Formats name and value pairs, one pair per line, values aligned. Pairs with an undefined value are omitted. A
  * line break inside a value becomes a space.
  */
 export function pairs(entries: readonly (readonly [string, string | undefined])[]): string {
@@ -41,7 +41,7 @@ const durationUnits = [
   ["s", 1000],
 ] as const;
 
-/** `2h30m`; 0 is `0s`. @param ms rounded to seconds */
+/** Formats a duration as `2h30m`; zero is `0s`. @param ms rounded to seconds */
 export function durationText(ms: number): string {
   let rest = Math.round(ms / 1000) * 1000;
   const parts = durationUnits.map(([unit, size]) => {
@@ -52,17 +52,17 @@ export function durationText(ms: number): string {
   return parts.join("") || "0s";
 }
 
-/** A time that somebody waits: `3.2 s`, from ten seconds on `12 s`, from a minute on `2m5s`. @param ms not negative */
+/** Formats a waiting time: `3.2 s`; `12 s` from ten seconds; `2m5s` from a minute. @param ms not negative */
 export function secondsText(ms: number): string {
   if (ms >= 59_500) return durationText(ms);
   const tenths = Math.round(ms / 100) / 10;
   return tenths < 10 ? `${tenths.toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }
 
-/** Joins the text into one line and cuts it to at most `most` characters; a cut ends in an ellipsis. */
-export function shorten(text: string, most: number): string {
+/** Joins the text into one line of at most `max` characters. A shortened text ends in an ellipsis. */
+export function shorten(text: string, max: number): string {
   const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+  return line.length <= max ? line : `${line.slice(0, max - 1)}…`;
 }
 
 /** Makes untrusted text safe to print: control and text-direction characters become a space. */

@@ -26,7 +26,7 @@ const fields: Record<keyof ConfigFile, readonly string[] | "all"> = {
   deploy: "all",
 };
 
-/** The settings with names of their own, as `table.name`. */
+/** The known settings, as `table.name`, except those of tables with free names. */
 export const fieldNames: readonly string[] = Object.entries(fields).flatMap(([table, names]) =>
   names === "all" ? [] : names.map((name) => `${table}.${name}`),
 );

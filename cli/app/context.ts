@@ -28,7 +28,7 @@ export class Context {
   }
 
   /**
-   * Absolute path of the local gateway's data folder: `--data`, or the `.gsv` that `findDataFolder` finds from the
+   * Absolute path of the local gateway's data folder: `--data`, or the `.gsv` that `findDataFolder` finds, from the
    * working directory upwards. It may not exist.
    */
   get dataFolder(): string {
@@ -65,14 +65,14 @@ export class Context {
   }
 
   /**
-   * Prints the command's result to standard output: `value` as JSON with --json, otherwise `text`, of which a terminal
-   * gets long lines broken between words.
+   * Prints the command's result to standard output: `value` as JSON with --json, otherwise `text`. A terminal
+   * gets long lines wrapped between words.
    */
   print(value: unknown, text: string): void {
     this.#print(value, text, writeLines);
   }
 
-  /** Prints a result as `print` does, without breaking its lines: a value, or the output of a command. */
+  /** Prints a result as `print` does, without wrapping its lines. For values and the output of commands. */
   printExactly(value: unknown, text: string): void {
     this.#print(value, text, writeText);
   }

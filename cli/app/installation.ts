@@ -4,7 +4,7 @@ import { Failure } from "./failure.ts";
 
 /**
  * The folder of this package, which holds `bin.mjs`: `cli` in a checkout, or the folder that npm installed. A bundle
- * stands in a folder below it.
+ * is in a subfolder.
  */
 function packageFolder(): string {
   let folder = import.meta.dirname;
@@ -12,7 +12,7 @@ function packageFolder(): string {
   return folder;
 }
 
-/** Absolute path of the program that a supervisor or another process starts. */
+/** Absolute path of the program, for a supervisor or another process that starts it. */
 export function programFile(): string {
   return join(packageFolder(), "bin.mjs");
 }

@@ -31,7 +31,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     if (isHelp) checkCommand(explained);
     await program.parseAsync(isHelp ? [...explained, "--help"] : [...argv], { from: "user" });
     if (chosen === undefined) throw usage("nothing to do; see `gsv --help`");
-    // Help and wrong usage need no context, and loading it takes longer than they do.
+    // Load the context late: help and wrong usage do not need it, and loading it takes longer than they do.
     context = new (await import("./context.ts")).Context(terminal, program.opts<GlobalOptions>());
     const { action, invocation } = await chosen();
     await action(context, invocation);
@@ -68,7 +68,7 @@ function report(failure: Failure, argv: readonly string[], terminal: Terminal): 
   return failure.exitCode;
 }
 
-/** Whether commander found a group of commands without a command of it, such as `gsv workspace`. */
+/** Whether the command line names a group of commands but none of its commands, such as `gsv workspace`. */
 function isGroup(error: unknown): boolean {
   return error instanceof CommanderError && error.code === "commander.help";
 }
@@ -79,8 +79,8 @@ function usageOf(error: CommanderError, argv: readonly string[]): Failure {
   const unknown = wordsOf(argv)[words.length];
   if (error.code === "commander.excessArguments" && unknown !== undefined && namesBelow(words).length > 0)
     return noCommand(words, unknown, path);
-  const said = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
-  const message = isGroup(error) ? `${path} needs one of ${namesBelow(words).join(", ")}` : said;
+  const reason = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  const message = isGroup(error) ? `${path} needs one of ${namesBelow(words).join(", ")}` : reason;
   return usage(`${message}; see \`${path} --help\``);
 }
 
@@ -92,7 +92,7 @@ function checkCommand(words: readonly string[]): void {
   throw noCommand(known, unknown, "gsv");
 }
 
-/** @param path the command whose help tells what there is */
+/** @param path the command whose help lists the valid commands */
 function noCommand(known: readonly string[], unknown: string, path: string): Failure {
   const meant = didYouMean(unknown, namesBelow(known));
   return usage(`there is no command ${[...known, unknown].join(" ")}${meant}; see \`${path} --help\``);

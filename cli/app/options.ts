@@ -9,7 +9,7 @@ export interface Invocation {
   options: Record<string, OptionValue>;
 }
 
-/** Options of every command. They may stand before or after the command's name. */
+/** Options of every command. They may precede or follow the command's name. */
 export interface GlobalOptions {
   json?: boolean;
   url?: string;
@@ -19,19 +19,14 @@ export interface GlobalOptions {
 }
 
 /**
- * Parses an option as a whole number from `least` to `most`. Returns undefined when the option is absent.
+ * Parses an option as a whole number from `min` to `max`. Returns undefined when the option is absent.
  * @throws Failure (usage) when the value is not such a number
  */
-export function wholeNumber(
-  name: string,
-  value: OptionValue,
-  least: number,
-  most: number,
-): number | undefined {
+export function wholeNumber(name: string, value: OptionValue, min: number, max: number): number | undefined {
   if (value === undefined) return undefined;
   const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Number.NaN;
-  if (!(number >= least && number <= most))
-    throw usage(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
+  if (!(number >= min && number <= max))
+    throw usage(`${name} must be a whole number from ${min} to ${max}, not ${value}`);
   return number;
 }
 

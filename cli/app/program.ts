@@ -40,8 +40,8 @@ export interface Chosen {
 /**
  * Builds the command tree. Parsing calls `choose`, or throws a CommanderError for help, version and wrong
  * usage.
- * @param argv the command line that is to be parsed: a group of commands that it does not name stays without its
- *   commands, because building them all takes longer than parsing
+ * @param argv the command line to parse. A group of commands that it does not name is built without its commands,
+ *   because building all of them takes longer than parsing.
  */
 export function buildProgram(
   entries: readonly CommandEntry[],
@@ -90,7 +90,7 @@ function commandOf(
   if (load)
     command.action((..._received: unknown[]) => {
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === "string");
-      // A group that takes words of its own is called without any: as for other groups, main prints its help.
+      // A group that accepts arguments was called without any: main prints its help, as for other groups.
       if (entry.commands && parameters.length > 0 && args.length === 0) command.help({ error: true });
       choose(async () => ({
         action: await load(),
@@ -100,24 +100,24 @@ function commandOf(
   return command;
 }
 
-/** The options of every command that take a value, as they are written: `-u`, `--url`, … */
-const takeValue = new Set(
+/** The global options that have a value, in both spellings: `-u`, `--url`, … */
+const optionsWithValue = new Set(
   globalOptions.flatMap(([flags]) => (flags.includes("<") ? (flags.match(/-[\w-]+/g) ?? []) : [])),
 );
 
-/** The words of a command line without options, and without the values of those that every command has. */
+/** The words of a command line without the options and without the values of global options. */
 export function wordsOf(argv: readonly string[]): string[] {
-  return argv.filter((arg, at) => !arg.startsWith("-") && !takeValue.has(argv[at - 1] ?? ""));
+  return argv.filter((arg, at) => !arg.startsWith("-") && !optionsWithValue.has(argv[at - 1] ?? ""));
 }
 
-/** The leading words of a command line that name a known command: `session set` of `-u wss://… session set x y`. */
+/** The leading words of a command line that name a command: `session set` in `-u wss://… session set x y`. */
 export function commandPath(argv: readonly string[], entries: readonly CommandEntry[]): string[] {
   const [word, ...rest] = wordsOf(argv);
   const entry = entries.find((entry) => word !== undefined && namesOf(entry).includes(word));
   return word === undefined || entry === undefined ? [] : [word, ...commandPath(rest, entry.commands ?? [])];
 }
 
-/** The names of a command without its arguments: its own, and its alias. */
+/** The name of a command without its arguments, and its alias. */
 export function namesOf({ name, alias }: CommandEntry): string[] {
   return [name.split(" ")[0] ?? "", ...(alias === undefined ? [] : [alias])];
 }

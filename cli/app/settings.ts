@@ -16,9 +16,9 @@ export interface Settings {
   token?: Sourced;
   nodeId?: string;
   workspace?: string;
-  /** The default session of commands that take a session. */
+  /** The session that a command uses when none is given. */
   sessionKey: string;
-  /** Whether the interactive chat shows what a turn took. */
+  /** Whether the interactive chat shows each turn's tokens, cost and time. */
   costLine: boolean;
 }
 

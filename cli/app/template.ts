@@ -11,7 +11,7 @@ export function fill<const Text extends string>(
   return text.replace(/\{(\w+)\}/g, (_, name: Placeholders<Text>) => String(values[name]));
 }
 
-/** What goes wrong, as a user sees it. The texts may hold `{name}`s. docs/troubleshooting.md lists them. */
+/** A problem as a user sees it. The texts may contain `{name}`s. docs/troubleshooting.md lists all of them. */
 export interface Trouble {
   symptom: string;
   /** One sentence for the page, unless the symptom says it. A terminal shows only symptom and remedy. */

@@ -14,7 +14,7 @@ export interface Terminal {
 export function processTerminal(): Terminal {
   const { stdout, stderr, env } = process;
   return {
-    // Opened by the commands that read it: opening takes some milliseconds.
+    // Opened on first use, because opening takes some milliseconds.
     get stdin() {
       return process.stdin;
     },
@@ -31,8 +31,8 @@ export function isInteractive(terminal: Terminal): boolean {
 }
 
 /**
- * Writes text to a stream. This is the only way out for text that may be of others: on a terminal it is made
- * `printable`, and then styled; anywhere else it is written as it is.
+ * Writes text to a stream. All untrusted text is written through this function: on a terminal it is made
+ * `printable`, then styled; elsewhere it is written unchanged.
  */
 export function writeText(
   stream: Writable & { isTTY?: boolean },
@@ -42,12 +42,12 @@ export function writeText(
   stream.write(stream.isTTY === true ? style(printable(text)) : text);
 }
 
-/** Whether text on a stream may have styles: it is a terminal, and NO_COLOR is not set. */
+/** Whether text on a stream may have styles: the stream is a capable terminal and NO_COLOR is not set. */
 export function isStyled({ env }: Pick<Terminal, "env">, stream: { isTTY?: boolean }): boolean {
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
 }
 
-/** Writes text as `writeText` does; at a terminal, lines that are wider than it are broken between words. */
+/** Writes text as `writeText` does. Lines wider than the terminal are wrapped between words. */
 export function writeLines(stream: Writable & { isTTY?: boolean; columns?: number }, text: string): void {
   const { isTTY, columns } = stream;
   writeText(stream, isTTY === true && columns ? wrapWords(printable(text), columns) : text);
@@ -67,13 +67,13 @@ export function styleOf(terminal: Terminal, stream: { isTTY?: boolean }): Style 
   return { dim: style(2, 22), bold: style(1, 22), red: style(31, 39) };
 }
 
-/** Part of a line within which a column must begin that the following rows keep to. */
+/** A column aligns the wrapped rows only if it begins within this part of the line. */
 const columnPart = 0.6;
 
 /**
- * Breaks the lines of a text that are wider than a terminal, at their blanks. The further rows stand below the last
- * column that begins in the first 60 % of the line: a value below its name, a cell in its table, else the line's own
- * indentation. A word is never cut, so that addresses and tokens can be copied: the terminal breaks it.
+ * Wraps lines wider than the terminal at their blanks. The wrapped rows are aligned with the last column that begins in
+ * the first 60 % of the line: the value of a pair, a cell of a table, else the line's own indentation. Words are never
+ * split, so that addresses and tokens can be copied.
  * @param columns width of the terminal
  */
 export function wrapWords(text: string, columns: number): string {
@@ -100,7 +100,7 @@ function wrapLine(line: string, columns: number): string {
   return [...rows, row].join("\n");
 }
 
-/** Where the text of a line begins that the further rows stand below: an index in the line. */
+/** The index in the line at which the wrapped rows are aligned. */
 function columnOf(line: string, columns: number): number {
   const ends = [...line.matchAll(/^ *(?:[-•→⏵] )?|(?<=\S) {2,}(?=\S)/g)].map(
     ({ 0: gap, index }) => index + gap.length,

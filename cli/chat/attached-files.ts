@@ -17,7 +17,7 @@ export interface AttachedFile {
   bytes: Uint8Array;
 }
 
-/** MIME types of documents that are attached, by the extension of their name. */
+/** MIME types of supported documents, by file name extension. */
 const documentTypes: Record<string, string> = {
   ".pdf": "application/pdf",
   ".doc": "application/msword",
@@ -28,7 +28,7 @@ const documentTypes: Record<string, string> = {
   ".epub": "application/epub+zip",
 };
 
-/** Bytes at the start of a file that tell the format of an image. */
+/** Number of bytes at the start of a file that identify an image format. */
 const headBytes = 64;
 
 /**
@@ -45,8 +45,8 @@ export async function readImage(path: string, folder: string): Promise<AttachedF
 }
 
 /**
- * Reads an image, known by its bytes, or a document, known by its name. Undefined for any other file. `name` is what
- * errors call it.
+ * Reads an image, detected by its bytes, or a document, detected by its file name. Undefined for any other file. Error
+ * messages call the file `name`.
  * @throws Failure (usage) above 25 MB
  */
 export async function readAttachment(file: string, name: string): Promise<AttachedFile | undefined> {
@@ -70,7 +70,7 @@ async function headOf(file: string): Promise<Uint8Array> {
 async function readUpToLimit(file: string, name: string): Promise<Uint8Array> {
   const { size } = await stat(file);
   if (size > maxMediaBytes)
-    throw usage(`${name} has ${sizeText(size)}; an attachment may have ${sizeText(maxMediaBytes)} at most`);
+    throw usage(`${name} has ${sizeText(size)}; the limit for attachments is ${sizeText(maxMediaBytes)}`);
   return readFile(file);
 }
 

@@ -1,21 +1,20 @@
 import type { CommandResult } from "../../shared/session/result-message.ts";
 import { secondsText, shorten } from "../app/columns.ts";
 
-const tellingArguments = ["command", "path", "pattern", "action", "query", "url"];
+const mainArguments = ["command", "path", "pattern", "action", "query", "url"];
 
 /**
- * Formats a call's arguments in at most `most` characters: only the `tellingArguments` when present, else all
- * as JSON.
+ * Formats a call's arguments in at most `max` characters: only the `mainArguments` when present, else all as JSON.
  */
-export function shortArguments(args: unknown, most = 72): string {
+export function shortArguments(args: unknown, max = 72): string {
   if (args === undefined || args === null) return "";
   const named = new Map(typeof args === "object" ? Object.entries(args) : []);
-  const told = tellingArguments.map((name) => named.get(name)).filter((value) => typeof value === "string");
-  if (told.length > 0) return shorten(told.join(" "), most);
-  return typeof args === "object" && named.size === 0 ? "" : shorten(JSON.stringify(args), most);
+  const main = mainArguments.map((name) => named.get(name)).filter((value) => typeof value === "string");
+  if (main.length > 0) return shorten(main.join(" "), max);
+  return typeof args === "object" && named.size === 0 ? "" : shorten(JSON.stringify(args), max);
 }
 
-/** How a command ended: `✓ 3.2 s`, `✗ exit 3 after 3.2 s`. Times below a second are left out. */
+/** How a command ended: `✓ 3.2 s`, `✗ exit 3 after 3.2 s`. A time below a second is omitted. */
 export function commandEnding({ failure, durationMs = 0 }: Omit<CommandResult, "output">): string {
   const time = durationMs >= 1000 ? secondsText(durationMs) : undefined;
   const ending = failure === undefined ? ["✓", time] : ["✗", failure, time && `after ${time}`];

@@ -12,7 +12,7 @@ import { type RunStep, RunView } from "./run-view.ts";
 
 /**
  * The outcome of one message. `text` is the answer or the command's response; `error` is set when `failed`, and
- * `stopped` when the run was stopped. `left`: the conversation was closed before, and the run goes on.
+ * `stopped` when the run was stopped. `left`: the conversation was closed before the outcome; the run continues.
  */
 export interface TurnOutcome {
   runId: string;
@@ -20,18 +20,17 @@ export interface TurnOutcome {
   text: string;
   error?: string;
   stopped?: true;
-  /** What the turn took, where the gateway has told it. */
+  /** Tokens, cost and time of the turn, if the gateway sent them. */
   turn?: ChatReply["turn"];
 }
 
 /** Timeouts of a conversation, in ms. */
 export interface ConversationTiming {
   /**
-   * Time without an event after which the gateway is asked whether the run is still active. Events are not
-   * replayed.
+   * After this time without an event, check whether the run is still active: events are not replayed.
    */
   quietMs: number;
-  /** Time after which the gateway is asked whether the run of a message that waits for an earlier one has begun. */
+  /** Interval of the checks whether the run of a queued message has begun. */
   queuedMs: number;
   /** Delay before a failed request is retried. */
   retryMs: number;
@@ -39,7 +38,7 @@ export interface ConversationTiming {
 
 const defaultTiming: ConversationTiming = { quietMs: 15_000, queuedMs: 3000, retryMs: 1_000 };
 const maxTries = 10;
-const lostAnswer = "the run ended, but its answer did not arrive; `gsv session preview` shows what there is";
+const lostAnswer = "the run ended, but its answer did not arrive; see `gsv session preview`";
 /** Long, because a command that changes the session waits for earlier runs to end. */
 const commandTimeoutMs = 300_000;
 /** The gateway's error text for a stopped run. */
@@ -50,9 +49,9 @@ interface Turn {
   message: string;
   images: readonly AttachedFile[];
   view: RunView;
-  /** An event of the run has come. */
+  /** An event of the run has arrived. */
   heard: boolean;
-  /** It waits for an earlier message. */
+  /** The message waits for an earlier one. */
   queued: boolean;
   lastEventAt: number;
   /** Epoch ms of the last check whether the run is still active. */
@@ -75,7 +74,7 @@ export class Conversation {
   readonly #turns = new Map<string, Turn>();
   readonly #ownRuns = new Set<string>();
   readonly #unsubscribe: (() => void)[];
-  /** Number of reconnects. Events may have been missed at each. */
+  /** Number of reconnects. Each may have lost events. */
   #reconnects = 0;
   #sending: Promise<unknown> = Promise.resolve();
   #ended: Omit<TurnOutcome, "runId"> | undefined;
@@ -145,14 +144,14 @@ export class Conversation {
     });
   }
 
-  /** Stops the current run, whoever started it. Returns the gateway's response text. @throws RequestError */
+  /** Stops the current run, no matter who started it. Returns the gateway's response text. @throws RequestError */
   stop(): Promise<string> {
     return this.#stop("/stop");
   }
 
   /**
-   * Stops the run of the oldest message without an outcome, unless it still waits behind others. Returns whether it is
-   * stopped. @throws RequestError
+   * Stops the run of the oldest message without an outcome, unless the message is still queued. Returns whether a run
+   * was stopped. @throws RequestError
    */
   async stopOwn(): Promise<boolean> {
     const [turn] = this.#turns.values();
@@ -161,7 +160,7 @@ export class Conversation {
 
   async #stop(message: string): Promise<string> {
     const answer = await this.#gateway.request("chat.send", { sessionKey: this.#sessionKey, message });
-    return answer.status === "command" ? (answer.error ?? this.#stopped(answer.response ?? "")) : "";
+    return answer.status === "command" ? (answer.error ?? this.#settleStopped(answer.response ?? "")) : "";
   }
 
   /** Stops listening to events. Open turns resolve as left; their runs continue at the gateway. */
@@ -174,26 +173,26 @@ export class Conversation {
     try {
       const answer = await this.#deliver(turn);
       if (answer.status === "started") {
-        // An event of the run may have come ahead of this answer.
+        // An event of the run may have arrived before this answer.
         turn.queued = answer.queued === true && !turn.heard;
         if (turn.queued) turn.onStep({ kind: "queued" });
         void this.#watch(turn);
       } else if (answer.status === "command" && answer.error !== undefined) turn.settle(failed(answer.error));
       else {
-        const said = answer.response ?? "";
-        turn.settle({ status: "command", text: isStop(turn.message) ? this.#stopped(said) : said });
+        const text = answer.response ?? "";
+        turn.settle({ status: "command", text: isStop(turn.message) ? this.#settleStopped(text) : text });
       }
     } catch (error) {
       turn.settle(failed(failureOf(error).message));
     }
   }
 
-  /** Settles the turn that "/stop" has ended: no further event arrives for its run. Returns `said`. */
-  #stopped(said: string): string {
+  /** Settles the turn that "/stop" ended, because no further event of its run will arrive. Returns `response`. */
+  #settleStopped(response: string): string {
     const turns = [...this.#turns.values()].filter((turn) => !isStop(turn.message));
-    const stopped = turns.find(({ runId }) => said.includes(runId)) ?? turns[0];
-    if (hasStopped(said)) stopped?.settle(stoppedOutcome);
-    return said;
+    const stopped = turns.find(({ runId }) => response.includes(runId)) ?? turns[0];
+    if (hasStopped(response)) stopped?.settle(stoppedOutcome);
+    return response;
   }
 
   async #deliver(turn: Turn): Promise<ChatSendResult> {
@@ -257,15 +256,15 @@ export class Conversation {
     let idle = 0;
     while (this.#turns.has(turn.runId)) {
       await delay(Math.min(retryMs, quietMs));
-      const patience = turn.queued ? queuedMs : quietMs;
-      const isQuiet = Date.now() - Math.max(turn.lastEventAt, turn.checkedAt) >= patience;
+      const maxQuietMs = turn.queued ? queuedMs : quietMs;
+      const isQuiet = Date.now() - Math.max(turn.lastEventAt, turn.checkedAt) >= maxQuietMs;
       if (!isQuiet && idle === 0 && turn.reconnects === this.#reconnects) continue;
       const work = await workOf(this.#gateway, this.#sessionKey);
       if (work === undefined) continue;
       turn.reconnects = this.#reconnects;
       turn.checkedAt = Date.now();
       idle = work.busy ? 0 : idle + 1;
-      // A single idle check may fall between the end of the run and the arrival of its event.
+      // Check twice: the first check may fall between the end of the run and the arrival of its event.
       if (idle >= 2) return this.#recover(turn);
       if (!work.busy || !this.#turns.has(turn.runId)) continue;
       const seconds = Math.round((turn.checkedAt - turn.lastEventAt) / 1000);
@@ -277,17 +276,17 @@ export class Conversation {
     }
   }
 
-  /** Settles a turn with its stored answer; with `instead` when there is none. */
+  /** Settles a turn with its stored answer, or with `instead` when no answer is stored. */
   async #recover(turn: Turn, instead?: string): Promise<void> {
-    const look = () => lookUpAnswer(this.#gateway, this.#sessionKey, turn.message);
-    const answer = await this.#persist(turn, look).catch(failureOf);
-    if (typeof answer === "string") turn.settle(this.#shown(turn, answer));
-    else if (instead !== undefined) turn.settle(this.#shown(turn, instead));
+    const lookUp = () => lookUpAnswer(this.#gateway, this.#sessionKey, turn.message);
+    const answer = await this.#persist(turn, lookUp).catch(failureOf);
+    if (typeof answer === "string") turn.settle(this.#showStored(turn, answer));
+    else if (instead !== undefined) turn.settle(this.#showStored(turn, instead));
     else turn.settle(failed(answer?.message ?? lostAnswer));
   }
 
   /** Shows an answer from the stored messages as if its event had arrived. */
-  #shown({ view, onStep, runId }: Turn, text: string): Omit<TurnOutcome, "runId"> {
+  #showStored({ view, onStep, runId }: Turn, text: string): Omit<TurnOutcome, "runId"> {
     const content = [{ type: "text" as const, text }];
     const message = { role: "assistant" as const, content, timestamp: Date.now() };
     const event: ChatEvent = { runId, sessionKey: this.#sessionKey, state: "final", message };
@@ -304,7 +303,7 @@ export class Conversation {
   }
 }
 
-/** Takes notice that the run of a turn is at work. */
+/** Records that the run of a turn is active. */
 function heard(turn: Turn): void {
   turn.lastEventAt = Date.now();
   turn.heard = true;
@@ -316,7 +315,7 @@ function failed(error: string): Omit<TurnOutcome, "runId"> {
 }
 
 const stoppedOutcome = { status: "stopped", text: "", stopped: true } as const;
-/** Whether the response to "/stop" says that a run was stopped. */
-const hasStopped = (said: string) => /^stopped\b/i.test(said);
+/** Whether the response to "/stop" reports a stopped run. */
+const hasStopped = (response: string) => /^stopped\b/i.test(response);
 const isStop = (message: string) => parseCommand(message)?.name === "stop";
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

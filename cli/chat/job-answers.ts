@@ -2,16 +2,16 @@ import type { ChatError, ChatReply } from "../../shared/protocol/events.ts";
 import { cronKind, parseSessionKey } from "../../shared/session/key/session-key.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 
-/** How a run of a scheduled job ended, and what is said above it. */
+/** The final event of a scheduled job's run, and its title. */
 export interface JobAnswer {
   title: string;
   end: ChatReply | ChatError;
 }
 
 /**
- * Calls `show` with the answer of each scheduled job of an agent, unless the job says that its answer goes nowhere. Returns
- * a function that unsubscribes.
- * @param sessionKey of the conversation that is open; runs in it are not the business of this function
+ * Calls `show` with the answer of each run of an agent's scheduled jobs, except jobs that do not deliver their answer.
+ * Returns a function that unsubscribes.
+ * @param sessionKey of the open conversation, whose own runs are ignored
  */
 export function followJobs(
   gateway: Pick<Gateway, "request" | "onEvent">,
@@ -23,10 +23,10 @@ export function followJobs(
   return gateway.onEvent("chat", (event) => {
     const { runId } = event;
     const parts = parseSessionKey(event.sessionKey);
-    // The session of a job takes messages too: their runs have other ids.
+    // A job's session accepts messages, too. Their runs have other ids.
     const isOfJob = parts?.agentId === agentId && parts?.peer.kind === cronKind && runId.startsWith("cron-");
     if (!isOfJob || event.sessionKey === sessionKey) return;
-    // Asked when the run begins: a job of one time is removed at its end.
+    // Look up the title when the run begins, because a one-shot job is removed when its run ends.
     const title = titles.get(runId) ?? titleOf(gateway, parts.agentId, parts.peer.id);
     titles.set(runId, title);
     if (event.state !== "final" && event.state !== "error") return;
@@ -35,7 +35,7 @@ export function followJobs(
   });
 }
 
-/** Undefined for a job whose answer goes nowhere. One that is removed already has no name here. */
+/** The title of a job's answers; undefined for a job that does not deliver them. A removed job has no name. */
 async function titleOf(
   gateway: Pick<Gateway, "request">,
   agentId: string,

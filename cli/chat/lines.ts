@@ -15,15 +15,15 @@ export interface TurnSinks {
   /** Writes each step and the outcome to `answer` as a line of JSON, instead of the answer's text. */
   json: boolean;
   style: Style;
-  /** Lays streamed answers out for the terminal that `answer` is; without it they are written as they are. */
+  /** Lays out streamed answers for a terminal. Without it, they are written unchanged. */
   reply?: StreamedReply;
-  /** The row at the foot of the terminal that says what is waited for. */
+  /** The last row of the terminal, which shows the progress. */
   waiting: WaitingRow;
 }
 
 const endings: Partial<Record<TurnOutcome["status"], string>> = {
-  stopped: "the run is stopped",
-  left: "left; the run goes on, and `gsv session preview` shows its answer",
+  stopped: "the run was stopped",
+  left: "left; the run continues, and `gsv session preview` shows its answer",
 };
 
 /** Sends one message with images and prints its steps and outcome. At a terminal, the answer is streamed. */
@@ -59,7 +59,7 @@ class TurnPrinter {
   readonly isStreaming: boolean;
   readonly #sinks: TurnSinks;
   readonly #progress: Progress;
-  /** A reply that may be the final answer, where the answer is not streamed. */
+  /** A reply that may be the final answer. Used when answers are not streamed. */
   #held = "";
   #midLine = false;
   #minutes = 0;
@@ -71,18 +71,18 @@ class TurnPrinter {
     sinks.waiting.begin(this.#progress);
   }
 
-  /** Shows how long it has taken so far. */
+  /** Updates the elapsed time. */
   tick(): void {
     if (!this.#midLine) this.#sinks.waiting.draw();
   }
 
-  /** Removes what only says that something is waited for, and ends the line. */
+  /** Removes the progress row and ends the line. */
   end(): void {
     this.#sinks.waiting.end();
     this.#newLine();
   }
 
-  /** Writes a line of the program's own words. */
+  /** Writes a message of the program. */
   say(text: string): void {
     writeText(this.#sinks.activity, `${text}\n`);
   }
@@ -91,8 +91,8 @@ class TurnPrinter {
     const { answer, json } = this.#sinks;
     const { kind: type, ...fields } = step;
     if (json) answer.write(`${JSON.stringify({ type, ...fields })}\n`);
-    // What is not streamed is still being waited for.
-    if (step.kind !== "text" || this.isStreaming) this.#progress.take(step);
+    // Text that is not streamed does not end the wait.
+    if (step.kind !== "text" || this.isStreaming) this.#progress.update(step);
     this.#sinks.waiting.clear();
     this.#print(step);
     this.tick();
@@ -133,11 +133,11 @@ class TurnPrinter {
     this.#midLine = reply !== undefined || !step.text.endsWith("\n");
   }
 
-  /** At a terminal the row that is redrawn tells it. */
+  /** Reports a silent run each minute. At a terminal, the progress row shows it instead. */
   #silence(seconds: number): void {
     if (this.#sinks.activity.isTTY || seconds < 60 * (this.#minutes + 1)) return;
     this.#minutes = Math.floor(seconds / 60);
-    this.#note(`(no news for ${seconds} s; still waiting)`);
+    this.#note(`(no event for ${seconds} s; still waiting)`);
   }
 
   #newLine(): void {
@@ -155,8 +155,8 @@ class TurnPrinter {
 }
 
 /**
- * Sends each non-blank line as a message, one after the other is answered, until `signal` is aborted. Returns the
- * outcomes in order.
+ * Sends each non-blank line as a message, each after the previous outcome, until `signal` is aborted. Returns the outcomes
+ * in order.
  */
 export async function converseByLine(
   conversation: Conversation,

@@ -4,7 +4,7 @@ import type { Gateway } from "../gateway/gateway-client.ts";
 /** Number of newest messages that are searched for the answer. */
 const maxMessages = 50;
 
-/** Whether a session has a running or queued run, and the id of the one that runs. Undefined when the request fails. */
+/** Whether a session has a running or queued run, and the id of the running one. Undefined when the request fails. */
 export async function workOf(
   gateway: Gateway,
   sessionKey: string,
@@ -42,6 +42,6 @@ function answerTo(message: string, messages: Message[]): string | undefined {
   const next = messages.findIndex((candidate, index) => index > asked && isUser(candidate));
   const after = messages.slice(asked + 1, next < 0 ? undefined : next);
   const last = after.findLast((candidate) => candidate.role === "assistant");
-  // A message with tool calls is not an answer: a run that ended there has failed.
+  // A message with tool calls is not an answer: a run that ended with it has failed.
   return last && toolCallsOf(last).length === 0 && textOf(last) !== "" ? textOf(last) : undefined;
 }

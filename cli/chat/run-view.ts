@@ -11,23 +11,23 @@ import { textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 export type RunStep =
   /** The next part of the reply that is streaming. */
   | { kind: "text"; text: string }
-  /** The streamed text is discarded; the reply starts again. */
+  /** The streamed text is discarded; the reply starts over. */
   | { kind: "restart" }
-  /** The model's provider failed, and is asked again in `seconds`. */
+  /** The model's provider failed. The request is retried in `seconds`. */
   | { kind: "waiting"; reason: string; seconds: number }
   /** A reply is complete. `text` is the whole reply; empty when it only calls tools. */
   | { kind: "reply"; text: string }
-  /** The answer reached the model's limit of output tokens, and ends in the middle. */
+  /** The answer is incomplete: it reached the model's limit of output tokens. */
   | { kind: "cut" }
   /** A tool call has started. */
   | { kind: "calling"; callId: string; tool: string; args: unknown }
   /** The message waits for an earlier one of the session. */
   | { kind: "queued" }
-  /** The run of a message that has waited begins. */
+  /** The run of a queued message has begun. */
   | { kind: "begun" }
   /** The run is active, but no event has arrived for `seconds`. */
   | { kind: "silence"; seconds: number }
-  /** A tool call has ended. `preview` is the beginning of its result, of a `command` that of its output. */
+  /** A tool call has ended. `preview` is the beginning of its result, or of the output of a `command`. */
   | ({ kind: "tool"; args?: unknown } & Pick<
       RunToolResult,
       "callId" | "tool" | "isError" | "preview" | "command"
@@ -46,14 +46,14 @@ export class RunView {
   readonly #answered = new Set<string>();
   readonly #calls = new Map<string, unknown>();
 
-  /** The steps for a `chat` event of this run. An outdated delta, or one after a gap, gives none. */
+  /** The steps for a `chat` event of this run. None for an outdated delta or one after a gap. */
   chat(event: ChatEvent): RunStep[] {
     if (event.state === "delta") return this.#delta(event);
     if (event.state === "retry") return this.#retry(event);
     return "message" in event ? this.#complete(event) : [];
   }
 
-  /** The steps for a `tool.result` event of this run. A repeated event gives none. */
+  /** The steps for a `tool.result` event of this run. None for a repeated event. */
   toolResult(event: RunToolResult): RunStep[] {
     if (this.#answered.has(event.callId)) return [];
     this.#answered.add(event.callId);
@@ -72,7 +72,7 @@ export class RunView {
     if (newer < 0 || (newer === 0 && this.#isComplete && seq > 0)) return [];
     const steps: RunStep[] = [];
     if (newer > 0 || this.#isComplete) {
-      // The complete message of the previous reply was lost: the streamed text is its end.
+      // The complete message of the previous reply was lost: use the streamed text instead.
       if (this.#written !== "")
         steps.push(step > this.#step ? { kind: "reply", text: this.#written } : { kind: "restart" });
       this.#begin(step, attempt);
@@ -122,7 +122,7 @@ export class RunView {
   }
 }
 
-/** Arguments that were too large for their event are empty there. */
+/** Whether arguments are empty, as in an event for which they were too large. */
 function isEmpty(args: unknown): boolean {
   return args === undefined || (typeof args === "object" && args !== null && Object.keys(args).length === 0);
 }

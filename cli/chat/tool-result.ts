@@ -2,9 +2,9 @@ import { commandResult } from "../../shared/session/result-message.ts";
 import { pairs } from "../app/columns.ts";
 
 /**
- * Formats a tool's result for people. A string stays as it is; text blocks are joined; images are their type. Of a command
- * it is the output, with how it failed when it did; of a file its content; of a search a line for each match; of a native
- * tool its result or error. Names with plain values are a line each, anything else is indented JSON.
+ * Formats a tool's result for display: a command's output and failure, a file's content, a search's matches one per line,
+ * a native tool's result or error. Strings are unchanged, text blocks are joined, images become their type. An object
+ * of plain values becomes one line per field; anything else becomes indented JSON.
  */
 export function toolResultText(result: unknown): string {
   const command = commandResult(result);
@@ -13,13 +13,13 @@ export function toolResultText(result: unknown): string {
   return [command.output.replace(/\n$/, ""), ending].filter((part) => part !== "").join("\n");
 }
 
-/** The same of a result as a conversation holds it: as text, which is JSON unless a tool said otherwise. */
+/** Formats a stored result, which is text: JSON unless the tool returned a string. */
 export function storedResultText(text: string): string {
   const value = parsed(text);
   return value === undefined ? text : (commandResult(value)?.output.replace(/\n$/, "") ?? plainText(value));
 }
 
-/** The value of a text that is a JSON object or list; undefined of any other. */
+/** Parses a text that is a JSON object or list; undefined for any other text. */
 export function parsed(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return undefined;
   try {
@@ -44,7 +44,7 @@ function plainText(result: unknown): string {
   return pairs(fields.map(([name, value]) => [name, String(value)]));
 }
 
-/** A match of Glob, which is a path, or one of Grep. */
+/** Formats a match of Glob (a path) or of Grep. */
 function matchText(match: unknown): string {
   if (!isObject(match)) return String(match);
   const { path, line, content } = match;

@@ -8,35 +8,35 @@ import { parsed, storedResultText } from "./tool-result.ts";
 const maxResultLines = 20;
 
 /**
- * Formats a stored message for people: a line with its time and who said it, then what was said, indented. A tool call is
- * a line `⏵ tool arguments`; a result says how the call ended, and at most 20 lines of what it returned.
+ * Formats a stored message for display: a line with time and author, then the indented text. A tool call is a line
+ * `⏵ tool arguments`. A tool result is how the call ended, and at most 20 lines of output.
  */
 export function transcript(message: Message): string {
   const time = moment(message.timestamp);
   const text = textOf(message);
   switch (message.role) {
     case "user":
-      return endText(text, time) ?? `${time}  user\n${indent(text || "(no text)")}`;
+      return commandEndText(text, time) ?? `${time}  user\n${indent(text || "(no text)")}`;
     case "assistant": {
       const calls = toolCallsOf(message).map((call) =>
         `⏵ ${call.name} ${shortArguments(call.arguments)}`.trimEnd(),
       );
       const failure = message.errorMessage === undefined ? [] : [`✗ ${message.errorMessage}`];
-      const said = [...(text === "" ? [] : [text]), ...calls, ...failure];
-      return `${time}  assistant\n${indent(said.join("\n") || "(no text)")}`;
+      const lines = [...(text === "" ? [] : [text]), ...calls, ...failure];
+      return `${time}  assistant\n${indent(lines.join("\n") || "(no text)")}`;
     }
     case "toolResult":
       return resultText(message, time);
   }
 }
 
-/** A message that tells of a background command's end. Undefined for any other. */
-function endText(text: string, time: string): string | undefined {
+/** Formats the report on the end of a background command. Undefined for any other message. */
+function commandEndText(text: string, time: string): string | undefined {
   const end = readCommandEnd(text);
   if (!end) return undefined;
-  const said = end.result.output.trimEnd();
+  const output = end.result.output.trimEnd();
   const title = `${time}  background command on ${end.nodeId} ${commandEnding(end.result)}`;
-  return said === "" ? title : `${title}\n${indent(firstLines(said))}`;
+  return output === "" ? title : `${title}\n${indent(firstLines(output))}`;
 }
 
 function resultText(message: ToolResultMessage, time: string): string {
@@ -46,8 +46,8 @@ function resultText(message: ToolResultMessage, time: string): string {
     block.type === "text" ? storedResultText(block.text) : `(image, ${block.mimeType})`,
   );
   const lines = firstLines(shown.join("\n").trimEnd());
-  const said = lines === "" ? "" : `\n${indent(lines)}`;
-  return `${time}  ${message.toolName} ${ending}${said}`;
+  const output = lines === "" ? "" : `\n${indent(lines)}`;
+  return `${time}  ${message.toolName} ${ending}${output}`;
 }
 
 function firstLines(text: string): string {

@@ -22,7 +22,7 @@ import { skillsCommand } from "./skills/skills-command-table.ts";
 import { copyCommand } from "./transfer/transfer-command-table.ts";
 import { workspaceCommand } from "./workspace/workspace-command-table.ts";
 
-/** Every command of `gsv`, in the order of its help. Each folder of commands has a table of its own. */
+/** Every command of `gsv`, in the order of its help. Each folder of commands has its own table. */
 export const commands: readonly CommandEntry[] = [
   clientCommand,
   nodeCommand,

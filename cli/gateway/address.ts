@@ -27,8 +27,8 @@ export const gatewayTroubles = {
   },
   foreign: {
     symptom: "the local gateway of {folder} belongs to another user",
-    cause: "A gateway decides what this machine runs, so gsv does not trust a stranger's.",
-    remedy: "--data {folder} uses it, if you trust that user",
+    cause: "A gateway can run commands on this machine, so gsv does not use another user's by default.",
+    remedy: "to use it anyway, pass --data {folder}",
   },
 } as const satisfies Record<string, Trouble>;
 
@@ -71,8 +71,8 @@ export async function findGateway(
 ): Promise<Address> {
   const { dataFolder, flags } = search;
   const folder = folderText(dataFolder, search.terminal);
-  const passedOver = flags.data === undefined && isForeign(dataFolder);
-  const running = passedOver ? undefined : await runningGateway(dataFolder);
+  const skipped = flags.data === undefined && isForeign(dataFolder);
+  const running = skipped ? undefined : await runningGateway(dataFolder);
   const { url, token } = settings;
   const values = { url: "", folder, data: flags.data ?? folder };
   if (url !== undefined && flags.data === undefined) {
@@ -87,7 +87,7 @@ export async function findGateway(
       source: `${folder} (running, pid ${running.pid})`,
     };
   }
-  if (passedOver) throw failureFor("foreign", values);
+  if (skipped) throw failureFor("foreign", values);
   const stopped = (await readGatewayFile(dataFolder)) !== undefined;
   if (stopped && mayStart) return startHere(search, folder);
   if (stopped) throw failureFor("stopped", values);

@@ -1,5 +1,5 @@
 /**
- * Delay in ms after `failures` failed attempts: exponential with full jitter, so that peers do not reconnect
+ * Delay in ms after `failures` failed attempts: exponential, with full jitter so that peers do not all reconnect
  * at once.
  */
 export function backoffDelay(failures: number, minMs: number, maxMs: number, random = Math.random): number {

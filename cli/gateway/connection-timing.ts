@@ -4,11 +4,11 @@
 export interface ConnectionTiming {
   pingIntervalMs: number;
   pongTimeoutMs: number;
-  /** After this time without a message in either direction one is sent, which the gateway ignores. */
+  /** After this time without a message in either direction, the client sends one that the gateway ignores. */
   quietMs: number;
   /**
-   * Upgrade and `connect` together. Above API Gateway's 29 s: no `connect` succeeds there after the client
-   * gave up.
+   * Upgrade and `connect` together. Longer than API Gateway's 29 s, so that no `connect` succeeds there after the
+   * client has given up.
    */
   connectTimeoutMs: number;
   /** One attempt to upload or fetch a payload that is too large for a frame. */
@@ -17,11 +17,11 @@ export interface ConnectionTiming {
   stableMs: number;
   backoffMinMs: number;
   backoffMaxMs: number;
-  /** Time after which a node asks for its place again that another process has. */
+  /** Time after which a node reclaims its id from another process. */
   reclaimMs: number;
 }
 
-/** The timeouts of a connection that is given no others. */
+/** The default timeouts. */
 export const defaultTiming: ConnectionTiming = {
   pingIntervalMs: 240_000,
   pongTimeoutMs: 10_000,

@@ -34,7 +34,7 @@ export interface ClientIdentity {
   mode: "client" | "node" | "channel";
   channel?: string;
   accountId?: string;
-  /** Names the process of a node, so that another process with its id does not take its place. */
+  /** Identifies the process of a node, so that the gateway can refuse another process with the same id. */
   instance?: string;
 }
 
@@ -45,11 +45,11 @@ export interface ConnectionOptions {
   client: ClientIdentity;
   tools?: ToolDefinition[];
   nodeRuntime?: NodeRuntime;
-  /** Capabilities besides that of large payloads, which every connection has. */
+  /** Capabilities in addition to large payloads, which every connection supports. */
   capabilities?: string[];
   /** Number of failed attempts after which `open` gives up before the first success. Default: unlimited. */
   firstAttempts?: number;
-  /** Waits when another process uses the node's id. Otherwise `open` fails then; a later connection always waits. */
+  /** Waits while another process uses the node's id. Otherwise `open` fails; a reconnect always waits. */
   waitsForPlace?: boolean;
   timing?: Partial<ConnectionTiming>;
 }
@@ -68,7 +68,7 @@ type StateHandler = (state: ConnectionState) => void;
 /**
  * A connection to the gateway that reconnects with backoff and sends `connect` on each new socket. It closes
  * permanently when the gateway refuses it (token, protocol version, role) or another client with its id
- * connects. A node whose place another process took asks for it again.
+ * connects. A node whose id another process uses tries again later.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -79,14 +79,14 @@ export class Connection {
   #state: ConnectionState = { status: "idle" };
   #socket: GatewaySocket | undefined;
   #failures = 0;
-  /** Attempts of a row that were answered 403. */
+  /** Number of consecutive attempts that were answered 403. */
   #forbidden = 0;
   #everConnected = false;
-  /** How often another process has taken the node's place. */
+  /** How often another process has replaced this node. */
   #losses = 0;
   #timer: NodeJS.Timeout | undefined;
   #opening: Promise<HelloOk> | undefined;
-  /** Whether the gateway accepts large params by reference, as of its last hello. */
+  /** Whether the gateway accepts large params by reference, according to its last hello. */
   #takesReferences = false;
   /** Aborts the socket's uploads and downloads when the socket ends. */
   #transfers = new AbortController();
@@ -108,7 +108,7 @@ export class Connection {
   }
 
   /**
-   * Starts connecting. Resolves at the first success. Rejects with a RequestError when the connection closes
+   * Starts connecting. Resolves when the first attempt succeeds. Rejects with a RequestError when the connection closes
    * before.
    */
   open(): Promise<HelloOk> {
@@ -220,18 +220,15 @@ export class Connection {
       const hello = await this.#call(socket, "connect", params, this.#timing.connectTimeoutMs);
       if (socket !== this.#socket) return;
       if (!isHello(hello))
-        throw new RequestError(
-          code.unsupportedVersion,
-          "its answer is not one of a gsv gateway; check the url",
-        );
+        throw new RequestError(code.unsupportedVersion, "the server is not a gsv gateway; check the url");
       this.#connected(hello);
     } catch (error) {
       // The socket has ended meanwhile: #socketEnded has already scheduled the next attempt or closed.
       if (socket !== this.#socket) return;
       const refusal = error as RequestError;
       const taken = placeTaken(refusal);
-      const gives = taken?.alive && !this.#everConnected && !this.#options.waitsForPlace;
-      if (isFinalRefusal(refusal.code) || gives) this.#refuse(socket, refusal);
+      const givesUp = taken?.alive && !this.#everConnected && !this.#options.waitsForPlace;
+      if (isFinalRefusal(refusal.code) || givesUp) this.#refuse(socket, refusal);
       else {
         const retryAfterMs = taken?.alive ? this.#timing.reclaimMs : taken?.retryAfterMs;
         socket.end({ reason: `the gateway refused to connect: ${refusal.message}`, retryAfterMs });
@@ -326,7 +323,7 @@ export class Connection {
     const socket = this.#socket;
     const { mode, id } = this.#options.client;
     const error = endedFor(reason, id);
-    // A node asks for its place again: the other one may be gone by then.
+    // A node tries again later: the other process may be gone by then.
     if (mode === "node" && reason === "superseded") {
       socket?.end({
         reason: error.message,

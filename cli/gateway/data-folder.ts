@@ -7,8 +7,8 @@ const folderName = ".gsv";
 
 /**
  * The data folder of the local gateway for work in the folder `from`: `.gsv` in it or in the nearest folder above it, as
- * git finds a repository. Without one: `.gsv` in `from`, which may not exist. A gateway of another user is passed over:
- * it would read what is said, and could have a node of this machine run commands.
+ * git finds a repository. Without one: `.gsv` in `from`, which may not exist. Another user's gateway is skipped: it
+ * could read the conversations and run commands on a node of this machine.
  */
 export function findDataFolder(from: string): string {
   for (let folder = from; ; folder = dirname(folder)) {
@@ -18,12 +18,12 @@ export function findDataFolder(from: string): string {
   }
 }
 
-/** Whether a data folder holds the gateway of another user of this machine. Windows does not tell. */
+/** Whether a data folder holds another user's gateway. Always false on Windows. */
 export function isForeign(dataFolder: string): boolean {
   return ownerOf(dataFolder) === "another";
 }
 
-/** A data folder as people read it: relative in the working directory, else absolute with `~` for the home folder. */
+/** A data folder's path for display: relative within the working directory, else absolute with `~` for the home folder. */
 export function folderText(dataFolder: string, { cwd, env }: Place): string {
   const inside = relative(cwd, dataFolder);
   if (inside !== "" && !inside.startsWith("..")) return inside;

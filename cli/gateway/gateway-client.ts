@@ -22,7 +22,7 @@ export interface Gateway {
 }
 
 /**
- * Connects to the gateway with one attempt. After a success, the connection reconnects by itself.
+ * Connects to the gateway with one attempt. After a success, the connection reconnects automatically.
  * @param timing overrides the connection's default timeouts
  * @throws RequestError when the gateway cannot be reached or refuses the connection
  */

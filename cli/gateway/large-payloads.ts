@@ -118,7 +118,7 @@ async function fetchFrame(
   { url, bytes }: PayloadRef,
   limits: TransferLimits,
 ): Promise<Frame> {
-  if (!(bytes <= maxPayloadBytes)) throw new Error(`more than ${maxPayloadBytes} bytes are not read`);
+  if (!(bytes <= maxPayloadBytes)) throw new Error(`it has more than ${maxPayloadBytes} bytes`);
   const text = (await callStorage(url, { method: "GET" }, limits)).toString();
   const frame = parseFrame(text);
   if (frame === undefined || "malformed" in frame || nameOf(frame) !== nameOf(head))
@@ -133,7 +133,7 @@ function nameOf(frame: Frame): string {
 /**
  * Sends one request to the storage, with retries. No error contains the presigned url, because it grants
  * access.
- * @param into memory for the answer's body, which it may not exceed; without it, the body gets memory of its own
+ * @param into memory for the answer's body, which must fit; without it, new memory is allocated
  * @returns the body; with `into`, the part of it that was filled
  */
 export async function callStorage(
@@ -178,7 +178,7 @@ async function tryTransfer(
   }
 }
 
-/** Reads a body into memory that is there. @returns what was filled; undefined when the body is longer */
+/** Reads a body into existing memory. @returns the filled part; undefined when the body is longer */
 async function fill(into: Buffer, { body }: Response): Promise<Buffer | undefined> {
   let filled = 0;
   for await (const chunk of body ?? []) {

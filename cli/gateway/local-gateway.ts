@@ -28,13 +28,13 @@ function explained(error: unknown, dir: string, port: number | undefined, isBusy
   if (error instanceof GatewayRunsError) {
     const folder = folderText(dir, { cwd: process.cwd(), env: process.env });
     const another = folder === ".gsv" ? "" : ", `gsv dev --data .gsv` starts another one here";
-    const message = `a gateway already runs in ${folder} (pid ${error.pid}); \`gsv client\` connects to it${another}`;
+    const message = `a gateway is already running in ${folder} (pid ${error.pid}); \`gsv client\` connects to it${another}`;
     return new Failure("running", message);
   }
   if (error instanceof PortInUseError)
     return new Failure("port", `port ${port} is in use; choose another with --port`);
   if (error instanceof CloudStartError) {
-    const remedy = isBusy ? "end that process, or choose another folder" : "choose another folder";
+    const remedy = isBusy ? "stop that process, or choose another folder" : "choose another folder";
     return new Failure("data-folder", `${error.message}; ${remedy} with --data`);
   }
   return error;
@@ -57,20 +57,21 @@ export async function configureModel(
   choice: ModelChoice | undefined,
 ): Promise<ModelInUse> {
   const configured = await configuredModel(gateway);
-  const isOurs = isSame(configured, defaults.model) || isSame(configured, dev.model) || isOffline(configured);
+  const isReplaceable =
+    isSame(configured, defaults.model) || isSame(configured, dev.model) || isOffline(configured);
   if (choice !== undefined) {
     if (choice.apiKey)
       await gateway.request("config.set", {
         path: `apiKeys.${choice.settings.provider}`,
         value: choice.apiKey,
       });
-    if (choice.named || isOurs) return use(gateway, dev, choice.settings, configured, choice.because);
+    if (choice.named || isReplaceable) return use(gateway, dev, choice.settings, configured, choice.because);
   } else if (isSame(configured, defaults.model) || isOffline(configured)) {
     const settings = await dev.offlineModel();
     const because = "built in: rules, not a language model; no network, no key";
     return use(gateway, dev, settings, configured, because);
   }
-  return { settings: configured, because: "as it is configured" };
+  return { settings: configured, because: "as configured" };
 }
 
 async function use(

@@ -17,10 +17,10 @@ export function isFinalRefusal(errorCode: number): boolean {
   return finalCodes.includes(errorCode);
 }
 
-/** Attempts of a row that are answered 403. API Gateway answers so for some seconds after a deployment. */
+/** Max consecutive attempts answered 403. API Gateway answers 403 for some seconds after a deployment. */
 const maxForbidden = 6;
 
-/** Whether a node was refused because another process uses its id; `alive` as the gateway knows it. */
+/** The details of a refusal because another process uses the node's id; undefined for any other error. */
 export function placeTaken(error: unknown): PlaceTaken | undefined {
   const details =
     error instanceof RequestError ? (error.details as Partial<PlaceTaken> | undefined) : undefined;
@@ -28,14 +28,14 @@ export function placeTaken(error: unknown): PlaceTaken | undefined {
 }
 
 /**
- * Delay in ms before a node that lost its place `losses` times asks for it again: twice as long each time, to an hour.
- * Two nodes of which neither gives way so do not take each other's place all the time.
+ * Delay in ms before a node that was replaced `losses` times reclaims its id. It doubles each time, up to an hour, so
+ * that two nodes with one id do not replace each other all the time.
  */
 export function reclaimDelay(minMs: number, losses: number): number {
   return Math.min(3_600_000, minMs * 2 ** (losses - 1));
 }
 
-/** The error of a connection that the gateway ended for good by the event `connection.ended`. */
+/** The error of a connection that the gateway ended permanently with the event `connection.ended`. */
 export function endedFor(reason: "superseded" | "revoked", clientId: string): RequestError {
   if (reason === "revoked")
     return new RequestError(code.unauthorized, "the gateway ended the connection: its token was revoked");
@@ -44,9 +44,9 @@ export function endedFor(reason: "superseded" | "revoked", clientId: string): Re
 }
 
 /**
- * The error of a socket end that forbids reconnecting. Undefined when the client should reconnect, as after close
- * 1000, with which API Gateway may end a connection that is two hours old.
- * @param forbidden attempts of a row that were answered 403, with this one
+ * The error of a socket end that forbids reconnecting. Undefined when the client should reconnect, for example after
+ * close code 1000, with which API Gateway ends a connection after two hours.
+ * @param forbidden number of consecutive attempts answered 403, including this one
  */
 export function finalEnd(end: SocketEnd, forbidden: number): RequestError | undefined {
   if (end.status === 401 || end.code === 4001) {

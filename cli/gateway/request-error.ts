@@ -1,5 +1,5 @@
 /**
- * Error codes that the client itself produces, besides those of the gateway (shared/protocol/errors.ts).
+ * Error codes that the client produces, in addition to those of the gateway (shared/protocol/errors.ts).
  * `timeout`: no response in time. The gateway may or may not have carried out the request.
  */
 export const localCode = { notConnected: 101, timeout: 408, tooLarge: 413 } as const;

@@ -16,7 +16,7 @@ export interface SocketEnd {
   reason: string;
   status?: number;
   code?: number;
-  /** When to connect again, in ms, in place of the usual backoff. */
+  /** Delay before the next attempt in ms, instead of the usual backoff. */
   retryAfterMs?: number;
 }
 
@@ -26,16 +26,16 @@ export interface SocketOptions {
   token?: string;
   /** Time between pings, ms. */
   pingIntervalMs: number;
-  /** Longest silence of the peer after a ping, ms. */
+  /** Max silence of the peer after a ping, ms. */
   pongTimeoutMs: number;
-  /** Time without a message after which one is sent, ms. AWS does not say that pings keep a socket open. */
+  /** Time without a message after which one is sent, ms. AWS does not document that pings keep a socket open. */
   quietMs: number;
   onOpen(): void;
   onFrame(frame: Frame): void;
   onEnd(end: SocketEnd): void;
 }
 
-/** One WebSocket to the gateway: frames in and out, and the detection of a peer that is gone without saying so. */
+/** One WebSocket to the gateway. Sends and receives frames, and detects a peer that vanished without a close frame. */
 export class GatewaySocket {
   readonly #options: SocketOptions;
   readonly #ws: WebSocket;
@@ -131,9 +131,9 @@ export class GatewaySocket {
     this.#release();
     if (this.#ws.readyState !== WebSocket.OPEN) return this.#ws.terminate();
     await new Promise<void>((resolve) => {
-      const impatience = setTimeout(() => this.#ws.terminate(), 1000);
+      const timeout = setTimeout(() => this.#ws.terminate(), 1000);
       this.#ws.once("close", () => {
-        clearTimeout(impatience);
+        clearTimeout(timeout);
         resolve();
       });
       this.#ws.close(1000);

@@ -1,5 +1,5 @@
 // @ts-check
-// Runs before `npm pack`: makes `cli/dist`, the program that the package holds, with everything that it imports.
+// Runs before `npm pack`: builds `cli/dist`, the packaged program with all its imports.
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: { launch: "cli/launch/launch-package.mjs" },
   outdir: folder,
-  // Names stay as they are, so that stack traces name functions.
+  // Names are not minified, so that stack traces contain function names.
   minifyWhitespace: true,
   minifySyntax: true,
   plugins: [leanCommander],
@@ -26,7 +26,7 @@ const { metafile } = await build({
 await writeFile(join(folder, "licenses.txt"), await licenses(Object.keys(metafile.inputs)));
 
 /**
- * The licence of this project and those of the packages in the bundle, which ask to go with every copy.
+ * The licences of this project and of the bundled packages, which must accompany every copy.
  * @param {string[]} inputs paths of the bundled files, relative to the project's folder
  */
 async function licenses(inputs) {

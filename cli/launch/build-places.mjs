@@ -21,7 +21,7 @@ export const ownMark = `used-by-${process.pid}@${hostname()}`;
  */
 
 /**
- * The folders that hold builds, preferred one first: `dist/cli` in the project, then a folder of the user
+ * The folders that may hold builds, in order of preference: `dist/cli` in the project, then a folder of the user
  * among the temporary files, for a read-only checkout.
  * @param {string} root the project's folder
  * @param {string} temporary the folder of temporary files, which all users share

@@ -4,7 +4,7 @@
 export class LaunchError extends Error {}
 
 /**
- * Ends the process with exit code 1, and tells why: in the shape of all errors of the command line.
+ * Prints the message as every error of the command line is printed, and exits with code 1.
  * @param {string} message
  * @returns {never}
  */

@@ -1,8 +1,8 @@
 // @ts-check
 
 /**
- * Leaves `node:child_process` out of commander, which needs it only for subcommands that are programs of their own. This
- * project has none, and loading it is a tenth of the time that `gsv --help` takes.
+ * Leaves `node:child_process` out of commander, which needs it only for subcommands that are separate programs. This
+ * project has none, and loading the module would take a tenth of the time of `gsv --help`.
  * @type {import("esbuild").Plugin}
  */
 export const leanCommander = {

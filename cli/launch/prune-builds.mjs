@@ -24,7 +24,7 @@ export function pruneBuilds(folder) {
     const names = readdirSync(folder);
     for (const name of names.filter((name) => name.startsWith(unfinishedPrefix)))
       if (ageOf(join(folder, name)) > hourMs) rmSync(join(folder, name), { recursive: true, force: true });
-    // A process creates a marker file in its build and removes it at its end. Both update the folder's mtime.
+    // A process creates a marker file in its build and removes it when it exits. Both update the folder's mtime.
     const builds = names
       .filter((name) => /^[0-9a-f]{32}$/.test(name))
       .map((name) => ({ path: join(folder, name), age: ageOf(join(folder, name)) }))

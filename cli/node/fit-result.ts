@@ -1,6 +1,6 @@
 import { headOf, jsonBytes, tailOf } from "./truncate.ts";
 
-/** Strings up to this many characters are never cut. */
+/** Strings up to this many characters are never shortened. */
 const shortChars = 200;
 
 /**
@@ -27,14 +27,14 @@ export function fitResult(result: unknown, maxBytes: number): unknown {
   return largestThatFits(maxBytes, (chars) => cutMiddle(json, chars), fits);
 }
 
-/** Returns `make(n)` for the largest n up to `most` whose result fits; `make(0)` when none fits. */
+/** Returns `make(n)` for the largest n up to `max` whose result fits; `make(0)` when none fits. */
 function largestThatFits(
-  most: number,
+  max: number,
   make: (n: number) => unknown,
   fits: (value: unknown) => boolean,
 ): unknown {
   let low = 0;
-  let high = most;
+  let high = max;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     if (fits(make(middle))) low = middle;
@@ -55,7 +55,7 @@ export function cutMiddle(text: string, chars: number): string {
   return `${head}\n[… ${missing} characters left out here: the result is too large for one message …]\n${tail}`;
 }
 
-/** Copies a value: strings are cut to `chars`, lists to `items`, images are replaced by a note. */
+/** Copies a value: strings are shortened to `chars`, lists to `items`; images are replaced by a note. */
 function reshape(value: unknown, limits: { chars: number; items: number }): unknown {
   if (typeof value === "string") return cutMiddle(value, limits.chars);
   if (Array.isArray(value)) return value.slice(0, limits.items).map((item) => reshape(item, limits));

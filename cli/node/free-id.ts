@@ -2,13 +2,13 @@ import type { RequestError } from "../gateway/connection.ts";
 import { placeTaken } from "../gateway/refusal.ts";
 import { type NodeOptions, type RunningNode, startNode } from "./node-runtime.ts";
 
-/** Most nodes with one default id: `laptop`, `laptop-2`, … `laptop-9`. */
+/** Max number of nodes with one default id: `laptop`, `laptop-2`, … `laptop-9`. */
 const maxNodes = 9;
 
 /**
- * Starts a node, under the id with a number behind it when a running process uses the id. Resolves when the node is
- * connected, has failed (`ended` tells why), or `left` resolves.
- * @param onTaken called with each id that is in use
+ * Starts a node. While a running process uses the id, appends the next number to it. Resolves when the node is connected
+ * or has failed (`ended` has the reason), or when `left` resolves.
+ * @param onTaken called with each id in use, and the id that is tried next
  */
 export async function startUnderFreeId(
   options: NodeOptions,

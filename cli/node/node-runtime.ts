@@ -24,21 +24,21 @@ export interface NodeOptions {
   token?: string;
   /** Prefix of the node's tool names for the model: `{nodeId}__{tool}`. */
   nodeId: string;
-  /** Waits while another process uses the id. Otherwise the node ends with the gateway's 409. */
+  /** Waits while another process uses the id. Otherwise the node stops with the gateway's 409. */
   waitsForPlace?: boolean;
   /** Base folder of relative paths. It must exist. */
   workspace: string;
   version: string;
-  /** Folder that remembers background commands while this process does not run. Default: they are not remembered. */
+  /** Folder of the journal of background commands, which survives this process. Default: no journal. */
   journalFolder?: string;
   /** Environment of the commands. Default: that of this process. */
   environment?: NodeJS.ProcessEnv;
   /**
-   * Called with each log line, and whether it is about a call. Lines name calls and tools, never their arguments or
-   * results.
+   * Called with each log line, and whether it is about a call. Lines contain the names of calls and tools, never
+   * arguments or results.
    */
   onLog?(line: string, isOfCall: boolean): void;
-  /** Called when a call begins and when it has ended. It sees arguments and results, which no log is to hold. */
+  /** Called when a call begins and when it has ended. It receives arguments and results; do not log these. */
   onCall?(change: CallChange): void;
   timing?: Partial<NodeTiming>;
 }
@@ -55,7 +55,7 @@ export interface RunningNode {
   /** The connection: its state, and `open()`, which resolves when it is first connected. */
   connection: Connection;
   /**
-   * Resolves when the node has ended: with an error when the gateway ended it, with undefined after `stop`.
+   * Resolves when the node has stopped: with an error when the gateway refused it, with undefined after `stop`.
    */
   ended: Promise<RequestError | undefined>;
   /** Kills all commands, delivers pending results for at most 2 seconds, and disconnects. */
@@ -166,7 +166,7 @@ function describeState(state: ConnectionState): string {
     case "waiting":
       return `disconnected: ${state.reason}; next attempt in ${state.delayMs} ms`;
     case "closed":
-      // The command's error, which follows, says why.
+      // The command prints the reason after this line.
       return "closed";
     case "connecting":
       return `connecting, attempt ${state.attempt}`;

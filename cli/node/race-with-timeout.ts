@@ -1,4 +1,4 @@
-/** Resolves when `end` resolves, or after `maxMs`, whichever is first. Clears its timer. */
+/** Resolves when `end` resolves or after `maxMs`, whichever comes first. */
 export async function raceWithTimeout(end: Promise<unknown>, maxMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const delay = new Promise<void>((resolve) => {

@@ -5,7 +5,7 @@ import type { Connection } from "../gateway/connection.ts";
 import { RequestError } from "../gateway/request-error.ts";
 import { raceWithTimeout } from "./race-with-timeout.ts";
 
-/** Most reports on background commands that wait. The oldest is given up then: the gateway may have refused it for long. */
+/** Max number of waiting reports on background commands. Above it, the oldest is dropped. */
 const maxEvents = 500;
 
 /** Methods whose requests are resent until the gateway responds. */
@@ -16,7 +16,7 @@ export type OutboxConnection = Pick<Connection, "state" | "onState" | "request">
 
 interface Entry {
   send(): Promise<unknown>;
-  /** Sends a shortened request after the gateway has refused this one as too large. */
+  /** Sends a shortened request. Used once, after the gateway refused the full one as too large. */
   sendSmaller: (() => Promise<unknown>) | undefined;
   done: (() => void) | undefined;
   isEvent: boolean;
@@ -49,7 +49,7 @@ export class Outbox {
   }
 
   /**
-   * Adds a request and sends it as soon as there is a connection. Does nothing when the key is already in the
+   * Adds a request and sends it as soon as the node is connected. Does nothing when the key is already in the
    * outbox. `smaller` returns shortened params for a retry after the gateway has refused these as too large. `done` is
    * called when the request leaves the outbox.
    */
@@ -103,7 +103,7 @@ export class Outbox {
     const events = [...this.#entries].filter(([, { isEvent }]) => isEvent);
     const [oldest] = events;
     if (oldest && events.length > maxEvents)
-      this.#settle(oldest[0], new RequestError(code.tooLarge, `more than ${maxEvents} reports wait`));
+      this.#settle(oldest[0], new RequestError(code.tooLarge, `more than ${maxEvents} reports are waiting`));
   }
 
   #settle(key: string, refusal: RequestError | undefined): void {

@@ -9,10 +9,10 @@ import type { NodeTool, ToolContext } from "./tools/node-tool.ts";
 import { nodeTools } from "./tools/offered.ts";
 import { jsonBytes } from "./truncate.ts";
 
-/** Bytes of a request that are reserved for its fields besides the result. */
+/** Bytes of a request that are reserved for the fields other than the result. */
 const frameMargin = 8 * 1024;
 
-/** A call that has begun; `outcome` when it has ended. */
+/** A call that has begun. `outcome` is set when it has ended. */
 export interface CallChange {
   callId: string;
   tool: string;
@@ -20,7 +20,7 @@ export interface CallChange {
   outcome?: Outcome;
 }
 
-/** Who is told of calls. Log lines never hold arguments or results. */
+/** Observers of calls. Log lines never contain arguments or results. */
 interface Listeners {
   log(line: string): void;
   onCall(change: CallChange): void;
@@ -60,9 +60,9 @@ export class NodeCalls {
     }
     const claim = this.#calls.claim(callId);
     if (claim === "running") {
-      this.#log(`call ${callId} asked for again, still running`);
+      this.#log(`call ${callId} received again; it is still running`);
     } else if (claim !== "new") {
-      this.#log(`call ${callId} asked for again, result repeated`);
+      this.#log(`call ${callId} received again; sending its result again`);
       this.#deliver(callId, claim);
     } else {
       const stop = new AbortController();
@@ -72,8 +72,8 @@ export class NodeCalls {
   }
 
   /**
-   * Handles a `tool.cancel` event `{callId}`: nobody waits for the call any more. A running call ends what it has
-   * started, and answers with what it has. A call that has not arrived yet is not run when it does.
+   * Handles a `tool.cancel` event `{callId}`: the result is no longer needed. A running call stops the processes it
+   * started and answers with its partial result. A call that has not arrived yet will not be run.
    */
   cancel(payload: Events["tool.cancel"]): void {
     const { callId } = fieldsOf(payload);
@@ -86,7 +86,7 @@ export class NodeCalls {
       this.#log(`call ${callId} stopped`);
       running.stop.abort();
     } else if (this.#calls.claim(callId) === "new") {
-      this.#calls.finish(callId, { error: "not run: it was stopped before it began" });
+      this.#calls.finish(callId, { error: "not run: the call was cancelled before it began" });
     }
   }
 
@@ -131,10 +131,10 @@ export class NodeCalls {
 
 /** Shortens an outcome so that its request has at most `maxBytes`. */
 function fitOutcome(outcome: Outcome, maxBytes: number): Outcome {
-  const most = maxBytes - frameMargin;
+  const max = maxBytes - frameMargin;
   return "error" in outcome
-    ? { error: String(fitResult(outcome.error, most)) }
-    : { result: fitResult(outcome.result, most) };
+    ? { error: String(fitResult(outcome.error, max)) }
+    : { result: fitResult(outcome.result, max) };
 }
 
 function toolNamed(name: string): NodeTool {
@@ -152,7 +152,7 @@ const keptCalls = 1000;
 const keptBytes = 32 * 1024 * 1024;
 
 /**
- * Tool calls received by a node, so that none runs twice. The gateway resends a call when it does not know
+ * Remembers the tool calls of a node, so that none runs twice. The gateway resends a call when it does not know
  * whether the node received it. Drops the oldest finished calls above 1,000 calls or 32 MB of outcomes.
  */
 export class CallLog {

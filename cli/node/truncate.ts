@@ -1,11 +1,11 @@
-/** The first `count` UTF-16 units of `text`, one less where the cut would split a character in two. */
+/** The first `count` UTF-16 units of `text`, or one less when the cut would split a surrogate pair. */
 export function headOf(text: string, count: number): string {
   if (text.length <= count) return text;
   const last = text.charCodeAt(count - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? count - 1 : count);
 }
 
-/** The last `count` UTF-16 units of `text`, one less where the cut would split a character in two. */
+/** The last `count` UTF-16 units of `text`, or one less when the cut would split a surrogate pair. */
 export function tailOf(text: string, count: number): string {
   if (text.length <= count) return text;
   const start = text.length - count;

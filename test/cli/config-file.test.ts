@@ -14,14 +14,14 @@ function configIn(home: string, content: string): string {
 }
 
 describe("the config file", () => {
-  it("is written for its owner alone, in a folder for its owner alone", async () => {
+  it("can be read only by its owner, and so can its folder", async () => {
     const file = join(newFolder(), "gsv/config.toml");
     await updateConfigFile(file, { gateway: { url: "wss://x/ws", token: "t" } });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
   });
 
-  it("keeps what it does not know, and what is not changed", async () => {
+  it("keeps unknown and unchanged settings", async () => {
     const file = join(newFolder(), "config.toml");
     writeFileSync(file, '[gateway]\nurl = "wss://a/ws"\nextra = 1\n\n[mine]\nkey = [1, 2]\n');
     await updateConfigFile(file, { gateway: { token: "t" }, node: { id: undefined } });
@@ -51,7 +51,7 @@ describe("the config file", () => {
     expect(run.stderr).toBe(`gsv: ${file}: id in [node] must be text in quotes; correct it there\n`);
   });
 
-  it("is warned of when others can read the token in it", async () => {
+  it("causes a warning when others can read its token", async () => {
     const home = newFolder();
     const file = configIn(home, '[gateway]\nurl = "ws://127.0.0.1:9/ws"\ntoken = "t"\n');
     chmodSync(file, 0o644);
@@ -162,7 +162,7 @@ describe("gsv init", () => {
     expect(await readConfigFile(join(home, ".config/gsv/config.toml"))).toEqual({});
   });
 
-  it("saves without connecting when it is told to", async () => {
+  it("saves without connecting with --no-test", async () => {
     const home = newFolder();
     const run = await gsv(["init", "--url", "wss://example.invalid/ws", "--token", "t", "--no-test"], {
       cwd: home,
@@ -172,11 +172,11 @@ describe("gsv init", () => {
     expect(content.gateway?.url).toBe("wss://example.invalid/ws");
   });
 
-  it("refuses an address that is no WebSocket url", async () => {
+  it("refuses an address that is not a WebSocket url", async () => {
     const run = await gsv(["init", "--url", "https://example.invalid", "--token", "t"]);
     expect(run.code).toBe(2);
-    expect(run.stderr).toContain("starts with wss://");
+    expect(run.stderr).toContain("start with wss://");
     const there = await gsv(["init", "--url", "ws://gateway.example/ws", "--token", "t", "--no-test"]);
-    expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining("starts with wss://") });
+    expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining("start with wss://") });
   });
 });

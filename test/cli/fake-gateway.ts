@@ -9,12 +9,12 @@ import type { HelloOk } from "../../shared/protocol/results.ts";
 
 type Emit = <E extends EventName>(event: E, payload: Events[E]) => void;
 
-/** What a client sees of one request, and what it may do besides answering. */
+/** One request of a client, and actions other than answering. */
 export interface FakeRequest {
   // biome-ignore lint/suspicious/noExplicitAny: each test knows the params of its method
   params: any;
   emit: Emit;
-  /** Drops every connection without a goodbye. */
+  /** Drops every connection without a close frame. */
   dropAll(): void;
 }
 

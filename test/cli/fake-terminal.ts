@@ -6,11 +6,11 @@ export interface FakeTerminal extends Terminal {
   type(keys: string): void;
   /** Everything written so far, escape sequences included. */
   written(): string;
-  /** The rows of the screen as a person sees them, without blanks at their ends. */
+  /** The visible rows of the screen, without trailing blanks. */
   screen(): string[];
 }
 
-/** A terminal at both ends, with a screen that follows cursor movements as far as this program uses them. */
+/** A terminal for input and output, with a screen that supports the cursor movements this program uses. */
 export function fakeTerminal(env: Record<string, string>, cwd: string, columns = 80): FakeTerminal {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input });
   const output = Object.assign(new PassThrough(), { isTTY: true, columns });

@@ -16,13 +16,13 @@ export interface GsvProcess {
 
 const running = new Set<ChildProcessWithoutNullStreams>();
 
-/** Kills what a failed test has left running. */
+/** Kills the processes that a failed test has left running. */
 export function killLeftovers(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
 /**
- * Starts `gsv` as a process of its own in a folder that is also its home, with no provider keys in its environment.
+ * Starts `gsv` as a separate process in a folder that is also its home, without provider keys in its environment.
  * @param program the program's file: that of this checkout, or that of an installed package
  */
 export function startGsv(
@@ -58,7 +58,7 @@ export function startGsv(
   return { child, stdout: () => out, stderr: () => err, prints, ended };
 }
 
-/** Runs `gsv` with a standard input to its end. */
+/** Runs `gsv` with a standard input until it exits. */
 export async function runGsv(
   cwd: string,
   args: string[],

@@ -39,14 +39,14 @@ describe("the command line", () => {
     expect(await gsv(["--version"])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
   });
 
-  it("answers a command it does not know in one line, with exit code 2", async () => {
+  it("answers an unknown command in one line, with exit code 2", async () => {
     const run = await gsv(["sesion"]);
     expect(run.code).toBe(2);
     expect(run.stdout).toBe("");
     expect(run.stderr).toMatch(/^gsv: unknown command 'sesion'.*session.*gsv --help`\n$/);
   });
 
-  it("answers an option it does not know with exit code 2", async () => {
+  it("answers an unknown option with exit code 2", async () => {
     const run = await gsv(["session", "list", "--colour"]);
     expect(run.code).toBe(2);
     expect(run.stderr).toBe("gsv: unknown option '--colour'; see `gsv session list --help`\n");
@@ -75,7 +75,7 @@ describe("the command line", () => {
     expect(run.stdout).toContain("print a file");
   });
 
-  it("names the commands of a group as an error when it shall print JSON", async () => {
+  it("lists the commands of a group as an error with --json", async () => {
     const run = await gsv(["agent", "--json"]);
     expect(run.code).toBe(2);
     expect(JSON.parse(run.stdout).error.message).toMatch(
@@ -92,7 +92,7 @@ describe("the command line", () => {
     });
   });
 
-  it("prints errors as JSON on standard output when asked for JSON", async () => {
+  it("prints errors as JSON on standard output with --json", async () => {
     const run = await gsv(["session", "list", "--json"]);
     expect(run.code).toBe(1);
     expect(JSON.parse(run.stdout)).toEqual({
@@ -115,13 +115,13 @@ describe("the command line", () => {
     expect(run.stderr).toMatch(/^gsv: no gateway is configured; run `gsv init`.*\n$/);
   });
 
-  it("starts as a program of its own", () => {
+  it("starts as a separate process", () => {
     const run = spawnSync(process.execPath, [join(root, "cli/bin.mjs"), "--version"], { encoding: "utf8" });
     expect(run).toMatchObject({ status: 0, stderr: "" });
     expect(run.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it("ends without a complaint when the reader of its output leaves early", () => {
+  it("exits silently when the reader of its output closes the pipe early", () => {
     const script = `${process.execPath} ${join(root, "cli/bin.mjs")} --help | true`;
     const run = spawnSync("sh", ["-c", script], { encoding: "utf8" });
     expect(run).toMatchObject({ status: 0, stderr: "" });

@@ -41,7 +41,7 @@ describe("gsv init at a terminal", () => {
     });
   });
 
-  it("offers what is there already", async () => {
+  it("offers the existing settings", async () => {
     const first = main(["init", ...signedIn()], terminal);
     await sees("Name of this machine's node [");
     terminal.type("desk\r");
@@ -61,7 +61,7 @@ describe("gsv init at a terminal", () => {
     });
   });
 
-  it("saves settings that do not work only when told to", async () => {
+  it("saves settings that do not work only after a confirmation", async () => {
     const ended = main(["init", "--url", gateway.url, "--token", "wrong", "--node-id", "desk"], terminal);
     await sees("Save it anyway? [y/N]");
     terminal.type("n\r");
@@ -79,7 +79,7 @@ describe("gsv init at a terminal", () => {
 });
 
 describe("questions at a terminal", () => {
-  it("take a secret without showing it", async () => {
+  it("read a secret without showing it", async () => {
     const ended = main(["config", "set", "apiKeys.anthropic", ...signedIn()], terminal);
     await sees("apiKeys.anthropic (not shown)");
     terminal.type("sk-secret\r");

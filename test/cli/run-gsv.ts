@@ -11,7 +11,7 @@ export interface GsvRun {
 
 export interface GsvOptions {
   env?: Record<string, string>;
-  /** Standard input, which is then at its end. */
+  /** The complete standard input. */
   input?: string;
   /** Standard input has no end. */
   endless?: boolean;
@@ -25,7 +25,7 @@ export interface GsvOptions {
   columns?: number;
 }
 
-/** A `gsv` that goes on in this process. */
+/** A `gsv` that keeps running in this process. */
 export interface GsvHere {
   stdout(): string;
   stderr(): string;
@@ -37,7 +37,7 @@ export interface GsvHere {
 
 const running = new Set<Promise<number>>();
 
-/** Starts one `gsv` command line in this process, with a home of its own, and by default with streams that are not terminals. */
+/** Starts one `gsv` command line in this process, with its own home folder. By default, no stream is a terminal. */
 export function startHere(args: string[], options: GsvOptions = {}): GsvHere {
   const cwd = options.cwd ?? newFolder();
   const { isInteractive = false, isTTY = isInteractive, columns = 80 } = options;
@@ -63,13 +63,13 @@ export function startHere(args: string[], options: GsvOptions = {}): GsvHere {
   return { stdout: out, stderr: err, prints, ended };
 }
 
-/** Ends the commands that go on in this process, as Ctrl-C does. */
+/** Ends the commands that are still running in this process, as Ctrl-C does. */
 export async function interruptHere(): Promise<void> {
   if (running.size > 0) process.emit("SIGINT");
   await Promise.all(running);
 }
 
-/** Runs one `gsv` command line as `startHere` does, to its end. */
+/** Runs one `gsv` command line as `startHere` does, until it ends. */
 export async function gsv(args: string[], options: GsvOptions = {}): Promise<GsvRun> {
   const { ended, stdout, stderr } = startHere(args, options);
   const code = await ended;

@@ -9,7 +9,7 @@ export interface ReceivedRequest {
   params: Record<string, unknown>;
 }
 
-/** What the gateway answers: a payload, or a refusal. `"silence"`: no answer at all. */
+/** The gateway's answer: a payload or a refusal. `"silence"`: no answer. */
 export type Answer = { payload: unknown } | { error: Record<string, unknown> } | "silence";
 
 export const hello = {
@@ -19,14 +19,14 @@ export const hello = {
   features: { methods: [], events: [] },
 };
 
-/** A gateway of frames for one test: answers what the test tells it, and remembers what it was sent. */
+/** A gateway of frames for one test: gives the test's answers, and records the received frames. */
 export interface TestGateway {
   url: string;
   port: number;
   requests: ReceivedRequest[];
   upgrades: IncomingMessage[];
   sockets: WebSocket[];
-  /** Replaces how requests are answered; undefined falls back to `{}` and to hello-ok for connect. */
+  /** Replaces the answers to requests. Undefined falls back to `{}`, and to hello-ok for connect. */
   answer: (request: ReceivedRequest) => Answer | undefined;
   /** HTTP status to answer upgrades with, instead of accepting them. */
   refuseWith: number | undefined;

@@ -109,7 +109,7 @@ describe("a file arrives as it was sent", () => {
     expect(hex(await cli.read("down.bin"))).toBe(hex(content));
     expect(await copied("pi:up.bin", `:${path}`)).toMatchObject({
       status: "failed",
-      error: `this machine: ${path} is not to be received`,
+      error: `this machine: ${path} may not be received; \`gsv cp\` did not name it`,
     });
   });
 });
@@ -215,7 +215,7 @@ describe("a transfer that cannot be is refused with the reason, and leaves nothi
     expect(await failed("laptop:a.bin", "pi:/proc/gsv/x")).toMatch(/^pi: receive: \/proc\/gsv\/x: /);
     await pi.start(undefined, { freeBytes: async () => size - 1 });
     expect(await failed("laptop:a.bin", "pi:x")).toBe(
-      `pi: receive: ${pi.folder}/x: not enough space: the file has 4.4 KB, and 4.4 KB are free`,
+      `pi: receive: ${pi.folder}/x: not enough space: the file has 4.4 KB, but only 4.4 KB are free`,
     );
   });
 

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** The user's editor: `$VISUAL`, else `$EDITOR`, else vi. It may hold arguments. */
+/** The user's editor: `$VISUAL`, else `$EDITOR`, else vi. It may contain arguments. */
 export function editorOf({ env }: Pick<Terminal, "env">): string {
   return env.VISUAL || env.EDITOR || "vi";
 }
 
 /**
- * Has the user edit a file, and resolves when the editor has ended. The editor runs in a shell, because its text may hold
+ * Opens a file in the editor and waits until the editor exits. The editor runs in a shell, because `editor` may contain
  * arguments; the file name is passed as $1, not interpolated.
  * @throws Failure when the editor cannot be started or fails
  */
@@ -22,12 +22,12 @@ export async function runEditor(editor: string, file: string): Promise<void> {
     child.once("exit", resolveStatus);
   });
   if (status !== 0)
-    throw new Failure("editor", `${editor} ended with ${status ?? "a signal"}; nothing was saved`);
+    throw new Failure("editor", `${editor} exited with ${status ?? "a signal"}; nothing was saved`);
 }
 
 /**
- * Has the user edit a text in a temporary file, and returns it without line breaks at its end.
- * @throws Failure as `runEditor`
+ * Opens a text in the editor, in a temporary file, and returns the edited text without trailing blanks and line breaks.
+ * @throws Failure as `runEditor` does
  */
 export async function editText(editor: string, text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "gsv-edit-"));

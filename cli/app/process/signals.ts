@@ -1,10 +1,10 @@
-/** Calls `handle` at each SIGINT (Ctrl-C). Returns a function that ends this. */
+/** Calls `handle` at each SIGINT (Ctrl-C). Returns a function that unsubscribes. */
 export function onInterrupt(handle: () => void): () => void {
   process.on("SIGINT", handle);
   return () => process.off("SIGINT", handle);
 }
 
-/** Has this process ignore SIGINT (Ctrl-C) while `work` runs: it is for a program that has the terminal meanwhile. */
+/** Ignores SIGINT (Ctrl-C) while `work` runs another program in the terminal: the signal is meant for that program. */
 export async function withoutInterrupts<T>(work: () => Promise<T>): Promise<T> {
   const handlers = process.listeners("SIGINT");
   const ignore = () => undefined;
@@ -19,14 +19,14 @@ export async function withoutInterrupts<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Stops this process and the others of its group, as Ctrl-Z does, until SIGCONT (`fg` of the shell). Returns then, or at
- * once where there is no job control.
+ * Stops this process group, as Ctrl-Z does. Returns after SIGCONT (`fg` of the shell), or at once on a platform without
+ * job control.
  */
 export function stopUntilContinued(): void {
   if (process.platform !== "win32") process.kill(0, "SIGTSTP");
 }
 
-/** Calls `handle` at each SIGCONT: the process goes on after it was stopped. Returns a function that ends this. */
+/** Calls `handle` at each SIGCONT, when the stopped process continues. Returns a function that unsubscribes. */
 export function onContinue(handle: () => void): () => void {
   if (process.platform === "win32") return () => undefined;
   process.on("SIGCONT", handle);

@@ -1,17 +1,17 @@
 import { printable } from "../printable.ts";
 
-/** Made at the first text that needs it: making it takes some 10 ms. */
+/** Created on first use, because that takes some 10 ms. */
 let segmenter: Intl.Segmenter | undefined;
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\ufe0f/u;
 
 /**
- * Longest text that the segmenter gets at once, in UTF-16 units: each of its steps takes a time that grows
- * with the whole text. A character of more units is cut.
+ * Max length of the text that the segmenter gets at once, in UTF-16 units: the time of each of its steps grows with
+ * the length of the whole text. A longer character is split.
  */
 const blockLength = 256;
 
-/** The characters of a text, as people count them, each with its place. */
+/** The characters of a text, as people count them (grapheme clusters), each with its index. */
 function* charactersOf(text: string): Generator<{ segment: string; index: number }> {
   segmenter ??= new Intl.Segmenter();
   for (let start = 0; start < text.length; ) {
@@ -20,7 +20,7 @@ function* charactersOf(text: string): Generator<{ segment: string; index: number
     let end = 0;
     for (const { segment, index } of segmenter.segment(block)) {
       const next = index + segment.length;
-      // The last character of a block may go on in the next one.
+      // The last character of a block may continue in the next block.
       if (next === block.length && index > 0 && !isLast) break;
       yield { segment, index: start + index };
       end = next;
@@ -29,7 +29,7 @@ function* charactersOf(text: string): Generator<{ segment: string; index: number
   }
 }
 
-/** Number of terminal columns of a text: two for each East Asian or emoji character, one for each other. */
+/** Width of a text in terminal columns: two for an East Asian or emoji character, one for any other. */
 export function textWidth(text: string): number {
   let width = 0;
   for (const { segment } of charactersOf(text)) width += widthOf(segment);
@@ -40,14 +40,14 @@ function widthOf(character: string): number {
   return wide.test(character) ? 2 : 1;
 }
 
-/** Text of others as the chat draws it: `printable`, with four spaces for a tab, whose width would depend on its column. */
+/** Untrusted text as the chat draws it: `printable`, with four spaces per tab, because a tab's width varies. */
 export function drawable(text: string): string {
   return printable(text).replace(/\t/g, "    ");
 }
 
 /**
- * Splits full rows of fewer than `columns` columns off the start of a line, at a blank where possible. `rest`
- * takes fewer than `columns` columns. One pass: the time grows with the length of the line.
+ * Splits a line into rows of fewer than `columns` columns, at blanks where possible. `rest` is the last row. Linear in
+ * the length of the line.
  */
 export function wrapLine(line: string, columns: number): { rows: string[]; rest: string } {
   const rows: string[] = [];

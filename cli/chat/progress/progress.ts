@@ -2,24 +2,24 @@ import { durationText } from "../../app/columns.ts";
 import type { RunStep } from "../run-view.ts";
 import { toolLine } from "./tool-line.ts";
 
-/** What the user of one message waits for, as rows that show how long it has taken so far. */
+/** The progress of one message, as rows with elapsed times. */
 export class Progress {
   readonly #now: () => number;
   readonly #calls = new Map<string, { line: string; at: number }>();
   readonly #sentAt: number;
-  /** When the last event came, of a run that is silent. */
+  /** Time of the last event, if the run is silent. */
   #silentSince: number | undefined;
   #state: "waits" | "queued" | "answers" = "waits";
   #isStopping = false;
 
-  /** @param now epoch ms; the message is sent at this moment */
+  /** @param now returns epoch ms. The time of this call counts as the time of sending. */
   constructor(now: () => number = Date.now) {
     this.#now = now;
     this.#sentAt = now();
   }
 
-  /** Takes notice of a step of the run. */
-  take(step: RunStep): void {
+  /** Updates the progress with a step of the run. */
+  update(step: RunStep): void {
     this.#silentSince = step.kind === "silence" ? this.#now() - step.seconds * 1000 : undefined;
     if (step.kind === "calling") this.#calls.set(step.callId, { line: toolLine(step), at: this.#now() });
     if (step.kind === "tool") this.#calls.delete(step.callId);
@@ -28,22 +28,22 @@ export class Progress {
     else this.#state = step.kind === "text" ? "answers" : "waits";
   }
 
-  /** Whether the user has asked to stop the run, and it is not known that it goes on. */
+  /** Whether the user has asked to stop the run. Reset when the stop failed. */
   set isStopping(isStopping: boolean) {
     this.#isStopping = isStopping;
   }
 
-  /** A row for each running call; else one that says what is waited for. None while text is coming. */
+  /** One row for each running call, else one row with the state of the run. None while text is streaming. */
   rows(): string[] {
     if (this.#isStopping) return [`stopping …${this.#since(this.#sentAt)} (Ctrl-C again leaves)`];
     if (this.#state === "queued") return [`… waiting for an earlier message${this.#since(this.#sentAt)}`];
     if (this.#calls.size > 0) return [...this.#calls.values()].map(({ line, at }) => line + this.#since(at));
     if (this.#silentSince !== undefined)
-      return [`… no news for${this.#since(this.#silentSince)} (Ctrl-C stops)`];
+      return [`… no event for${this.#since(this.#silentSince)} (Ctrl-C stops)`];
     return this.#state === "answers" ? [] : [`…${this.#since(this.#sentAt)} (Ctrl-C stops)`];
   }
 
-  /** The time since a moment in whole seconds, behind a blank; empty before the first. */
+  /** The time since `moment` in whole seconds, preceded by a blank; empty during the first second. */
   #since(moment: number): string {
     const ms = this.#now() - moment;
     if (ms < 1000) return "";

@@ -3,8 +3,8 @@ import { drawable, prefixWithin } from "../../app/text/text-width.ts";
 import type { Progress } from "./progress.ts";
 
 /**
- * The last row of a terminal. It shows what is waited for, and is removed before anything else is written. Where there
- * is no terminal it shows nothing.
+ * The last row of a terminal. It shows the progress, and is removed before anything else is written. Shows nothing when
+ * the stream is not a terminal.
  */
 export class WaitingRow {
   readonly #stream: Terminal["stderr"];
@@ -17,25 +17,25 @@ export class WaitingRow {
     this.#style = style;
   }
 
-  /** Shows how it goes with a message from now on. */
+  /** Shows the progress of a message until `end`. */
   begin(progress: Progress): void {
     this.#progress = progress;
     this.draw();
   }
 
-  /** Shows that the user has asked to stop what is waited for, or that it goes on nevertheless. */
+  /** Shows whether the run is being stopped. */
   stopping(isStopping: boolean): void {
     if (this.#progress) this.#progress.isStopping = isStopping;
     this.draw();
   }
 
-  /** Draws the row anew. The cursor must be at the beginning of a row, or in this one. */
+  /** Redraws the row. The cursor must be at the beginning of a row, or in this one. */
   draw(): void {
     const text = this.#progress?.rows().join(" · ") ?? "";
     if (this.#stream.isTTY !== true || text === this.#shown) return;
     this.clear();
     if (text === "") return;
-    // A row that is full would move the cursor to the next one.
+    // A full row would move the cursor to the next one.
     const row = prefixWithin(drawable(text).replaceAll("\n", " "), (this.#stream.columns ?? 80) - 1);
     this.#stream.write(this.#style(row));
     this.#shown = text;

@@ -3,7 +3,7 @@ import { parseCommand } from "../../../shared/session/commands/parse-command.ts"
 import { didYouMean } from "../../app/suggestion.ts";
 import type { CompletedCommand } from "./completion.ts";
 
-/** The commands that the chat carries out itself; the gateway does not get them. */
+/** The commands that the chat executes. They are not sent to the gateway. */
 const ownCommands = {
   edit: { words: ["edit"], does: "write the message in $VISUAL or $EDITOR" },
   quit: { words: ["quit", "exit"], does: "leave the chat" },
@@ -13,43 +13,43 @@ export type OwnCommand = keyof typeof ownCommands;
 
 const keys = [
   ["Tab", "completes a /command or an @file"],
-  ["@file", "attaches an image or a document, and names any other file by its full path"],
+  ["@file", "attaches an image or a document, and inserts the full path of any other file"],
   ["Alt-Enter, Ctrl-J, \\ Enter", "a new line"],
-  ["Ctrl-R", "searches what was typed before; Ctrl-P and Ctrl-N, or the arrows, go through it"],
+  ["Ctrl-R", "searches the input history; Ctrl-P and Ctrl-N, or the arrows, step through it"],
   ["Ctrl-X Ctrl-E", "opens the message in an editor"],
   ["Esc", "stops the run"],
-  ["Ctrl-C", "stops the run, or clears what is typed; twice leaves"],
-  ["Ctrl-D", "leaves; a run goes on"],
-  ["Ctrl-Z", "stops this program until `fg`"],
+  ["Ctrl-C", "stops the run, or clears the input; twice leaves"],
+  ["Ctrl-D", "leaves; a run continues"],
+  ["Ctrl-Z", "suspends this program until `fg`"],
   ["Ctrl-L", "clears the terminal"],
 ] as const;
 
-/** All words that the chat and the gateway understand behind a slash. */
+/** All slash commands of the chat and the gateway. */
 export const completedCommands: readonly CompletedCommand[] = [
   ...Object.values(commandHelp),
   ...Object.values(ownCommands),
 ].flatMap(({ words, does }) => words.map((word) => ({ word, does })));
 
-/** What `/help` shows of this chat, below the gateway's commands. */
+/** The chat's part of `/help`, shown below the gateway's commands. */
 export const chatHelp = [
   "In this chat:",
   ...Object.values(ownCommands).map(helpLine),
   ...keys.map(([name, does]) => `${name} – ${does}`),
 ].join("\n");
 
-/** The chat's own command that a message is. */
+/** The chat's command in a message; undefined when it is none. */
 export function ownCommand(message: string): OwnCommand | undefined {
   const names = Object.entries(ownCommands) as [OwnCommand, CommandHelp][];
   return names.find(([, { words }]) => words.some((word) => message.toLowerCase() === `/${word}`))?.[0];
 }
 
 /**
- * Why a message that starts with a `/word` is not sent: nothing understands the word. Undefined for a message that is
- * sent; a path such as /etc/hosts is one.
+ * The error for a message that starts with an unknown `/word`. Undefined for a message that may be sent, such as one that
+ * starts with the path /etc/hosts.
  */
 export function unknownCommand(message: string): string | undefined {
   const word = /^\/([\w-]+)(?=\s|$)/.exec(message)?.[1];
   if (word === undefined || parseCommand(message) !== undefined) return undefined;
   const known = completedCommands.map((command) => `/${command.word}`);
-  return `unknown command /${word}${didYouMean(`/${word}`, known)}; /help lists them, and with a blank before it, it is sent as text`;
+  return `unknown command /${word}${didYouMean(`/${word}`, known)}; /help lists the commands; to send it as text, put a blank before it`;
 }

@@ -3,10 +3,10 @@ import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } 
 import { drawable } from "../../app/text/text-width.ts";
 import { pathOf } from "./file-mentions.ts";
 
-/** Most files that are suggested. */
-const most = 200;
+/** Max number of suggested files. */
+const maxFiles = 200;
 
-/** A word that the chat understands, with a slash before it, and what it does. */
+/** A slash command without its slash, and its description. */
 export interface CompletedCommand {
   word: string;
   does: string;
@@ -15,17 +15,17 @@ export interface CompletedCommand {
 const startedCommand = /^\s*(\/[\w?-]*)$/;
 const startedMention = /(?:^|\s)(@(?:"[^"]*|[^\s"]*))$/;
 
-/** What the text before the cursor ends with that can be completed: a `/word` that starts the message, or an `@file`. */
+/** The word before the cursor that can be completed: a `/word` at the start of the message, or an `@file`. */
 export function startedWord(before: string, isFirstLine: boolean): string | undefined {
   return (isFirstLine ? startedCommand.exec(before)?.[1] : undefined) ?? startedMention.exec(before)?.[1];
 }
 
-/** Suggests the chat's own words and the files of a folder, for the editor's Tab key. */
+/** Suggests slash commands and files, for the editor's Tab key. */
 export class Completion implements AutocompleteProvider {
   readonly #commands: readonly CompletedCommand[];
   readonly #folder: string;
   readonly #home: string | undefined;
-  /** Suggestions are wanted. The editor asks at other keys, too. */
+  /** Whether to return suggestions. The editor also asks for them at other keys than Tab. */
   wanted = false;
 
   constructor(commands: readonly CompletedCommand[], folder: string, home: string | undefined) {
@@ -71,7 +71,7 @@ export class Completion implements AutocompleteProvider {
       .filter(({ value }) => value.startsWith(prefix.toLowerCase()));
   }
 
-  /** The entries of the folder that `@path` names, as far as they start with its last part; hidden ones only by their dot. */
+  /** The entries that `@path` is a prefix of. Hidden entries only when its last part starts with a dot. */
   async #files(prefix: string): Promise<AutocompleteItem[]> {
     const path = prefix.replace(/^@"?/, "");
     const parent = path.slice(0, path.lastIndexOf("/") + 1);
@@ -84,12 +84,12 @@ export class Completion implements AutocompleteProvider {
       .filter(({ name }) => drawable(name) === name)
       .map((entry) => parent + entry.name + (entry.isDirectory() ? "/" : ""))
       .sort((one, other) => (one < other ? -1 : 1))
-      .slice(0, most)
+      .slice(0, maxFiles)
       .map((name) => ({ value: mentionOf(name), label: name }));
   }
 }
 
-/** A mention of a path; with quotes when it holds blanks. The quotes of a folder stay open: its files come next. */
+/** A mention of a path, quoted when it contains blanks. A folder's quotes stay open, for the names that follow. */
 function mentionOf(path: string): string {
   if (!/\s/.test(path)) return `@${path}`;
   return path.endsWith("/") ? `@"${path}` : `@"${path}"`;

@@ -2,25 +2,25 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type AttachedFile, readAttachment } from "../attached-files.ts";
 
-/** A message whose `@file` words are replaced, and what they attach. */
+/** A message with its `@file` words replaced, and the attached files. */
 export interface MentionedFiles {
   message: string;
   files: AttachedFile[];
 }
 
-/** Most files of one message, a limit of the gateway. */
+/** Max number of files in a message, a limit of the gateway. */
 const maxFiles = 10;
 const mention = /(?<=^|\s)@(?:"([^"\n]+)"|(\S+))/g;
 
-/** The absolute path of what a user typed: relative to `folder`, absolute, or from the home with `~/`. */
+/** The absolute path for a typed path: relative to `folder`, absolute, or below the home folder with `~/`. */
 export function pathOf(typed: string, folder: string, home: string | undefined): string {
   return home !== undefined && typed.startsWith("~/") ? join(home, typed.slice(2)) : resolve(folder, typed);
 }
 
 /**
- * Reads the files that a message mentions as `@path` or `@"path with blanks"`. An image or a document is attached, and its
- * word stays. Any other file, and a folder, is named by its full path, with which a node of this machine can read it. A
- * word that names no file stays as it is.
+ * Reads the files that a message mentions as `@path` or `@"path with blanks"`. An image or a document is attached, and the
+ * word remains. For any other file or folder, the word becomes its full path, so that a node on this machine can read
+ * it. A word that names no file remains.
  * @throws Failure (usage) for an attachment above 25 MB
  */
 export async function readMentions(
@@ -33,7 +33,8 @@ export async function readMentions(
   let end = 0;
   for (const { 0: whole, 1: quoted, 2: bare = "", index } of message.matchAll(mention)) {
     const typed = quoted ?? bare;
-    const found = (await fileAt(typed, folder, home)) ?? (await fileAt(withoutStop(typed), folder, home));
+    const found =
+      (await fileAt(typed, folder, home)) ?? (await fileAt(withoutPunctuation(typed), folder, home));
     if (found === undefined) continue;
     const attached =
       found.isFile && files.length < maxFiles ? await readAttachment(found.path, found.typed) : undefined;
@@ -47,8 +48,8 @@ export async function readMentions(
   return { message: text + message.slice(end), files };
 }
 
-/** A path without what ends a clause behind it. */
-function withoutStop(typed: string): string {
+/** A path without trailing punctuation. */
+function withoutPunctuation(typed: string): string {
   return typed.replace(/[.,;:!?)\]]+$/, "");
 }
 

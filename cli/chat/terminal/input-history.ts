@@ -1,11 +1,11 @@
 import { appendFile, chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-const most = 1000;
-/** Stands for a line break inside an entry: the file has a line for each entry. */
+const maxEntries = 1000;
+/** Replaces a line break inside an entry, because each entry is one line of the file. */
 const lineSeparator = "\u2028";
 
-/** What was typed in earlier chats and in this one, and a place in it, to go to older and newer entries. */
+/** The input history of this and earlier chats, and the current position in it. */
 export class InputHistory {
   readonly #file: string;
   /** The newest first. */
@@ -20,7 +20,7 @@ export class InputHistory {
   }
 
   /**
-   * Reads the newest 1000 entries. A file above 2000 lines is cut to the newest 1000. A file that cannot be read is an
+   * Reads the newest 1000 entries. A file above 2000 lines is shortened to the newest 1000. An unreadable file is an
    * empty history.
    */
   static async read(file: string): Promise<InputHistory> {
@@ -30,12 +30,13 @@ export class InputHistory {
     } catch {
       return new InputHistory(file, []);
     }
-    if (lines.length > 2 * most) await writeFile(file, `${lines.slice(-most).join("\n")}\n`, { mode: 0o600 });
-    const entries = lines.slice(-most).map((line) => line.replaceAll(lineSeparator, "\n"));
+    if (lines.length > 2 * maxEntries)
+      await writeFile(file, `${lines.slice(-maxEntries).join("\n")}\n`, { mode: 0o600 });
+    const entries = lines.slice(-maxEntries).map((line) => line.replaceAll(lineSeparator, "\n"));
     return new InputHistory(file, entries.reverse());
   }
 
-  /** Adds an entry, of one or more lines, to this chat and to the file (mode 600). The newest entry is not repeated. */
+  /** Adds an entry to the history and to the file (mode 600), unless it equals the newest entry. */
   add(entry: string): void {
     this.leave();
     if (this.#entries[0] === entry) return;
@@ -48,12 +49,12 @@ export class InputHistory {
     return this.#written;
   }
 
-  /** Whether `text` is the entry of the current place. */
+  /** Whether `text` is the entry at the current position. */
   isAt(text: string): boolean {
     return this.#place >= 0 && this.#entries[this.#place] === text;
   }
 
-  /** Goes to the next older entry, and returns it. `text` is kept when it is not an entry yet. Undefined at the oldest. */
+  /** Moves to the next older entry and returns it; undefined at the oldest. The first move stores `text` as the draft. */
   older(text: string): string | undefined {
     if (this.#place + 1 >= this.#entries.length) return undefined;
     if (this.#place < 0) this.#draft = text;
@@ -61,22 +62,21 @@ export class InputHistory {
     return this.#entries[this.#place];
   }
 
-  /** Goes to the next newer entry, in the end to the text that was kept. Undefined when that is shown already. */
+  /** Moves to the next newer entry, finally to the draft, and returns it; undefined when already at the draft. */
   newer(): string | undefined {
     if (this.#place < 0) return undefined;
     this.#place -= 1;
     return this.#place < 0 ? this.#draft : this.#entries[this.#place];
   }
 
-  /** Forgets the place: the next older entry is the newest. */
+  /** Resets the position: the next older entry is the newest. */
   leave(): void {
     this.#place = -1;
     this.#draft = "";
   }
 
   /**
-   * The number of the newest entry from number `from` on that holds `part` (case counts only where `part` has capital
-   * letters), and its text.
+   * Finds the newest entry, from number `from` on, that contains `part`. Ignores case unless `part` has capital letters.
    */
   find(part: string, from: number): { number: number; entry: string } | undefined {
     const anyCase = part === part.toLowerCase();

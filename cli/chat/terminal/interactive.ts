@@ -25,15 +25,15 @@ export interface ChatOptions {
   conversation: Conversation;
   terminal: Terminal;
   historyFile: string;
-  /** Whether a line after each turn says what it took. */
+  /** Whether a line after each turn shows its tokens, cost and time. */
   costLine: boolean;
   /** Printed before the first prompt. */
   greeting: string;
-  /** Replies are shown as they are, without the styles of Markdown. */
+  /** Whether replies are shown unchanged, without Markdown styles. */
   isPlain: boolean;
   /** Shown before the first prompt. */
   lastExchange: LastExchange | undefined;
-  /** What becomes of a run that is left, as the end of a sentence. */
+  /** What happens to an active run when the user leaves, as the end of a sentence. */
   whenLeft: string;
   /** The chat ends when this resolves. */
   leave?: Promise<unknown>;
@@ -44,7 +44,7 @@ export interface ChatOptions {
   onJobAnswer(show: (answer: JobAnswer) => void): () => void;
 }
 
-/** How long the process takes at most to notice all that tells it of going on after a stop, in ms. */
+/** Time in which all signals of a continued process arrive, in ms. */
 const continueMs = 20;
 
 /**
@@ -59,7 +59,7 @@ export async function chatInteractively(options: ChatOptions): Promise<void> {
   const news = createNodeNews((line) => chat.note(line));
   const undo = [
     options.onState((state) => chat.connection(state)),
-    options.onNodeChange((change) => news.take(change)),
+    options.onNodeChange((change) => news.update(change)),
     options.onJobAnswer(({ title, end }) => chat.otherRun(end, title)),
     () => news.stop(),
   ];
@@ -86,11 +86,11 @@ class Chat {
     this.#end = resolve;
   });
   #lost = false;
-  /** Ctrl-C was the last key. */
+  /** The last key was Ctrl-C. */
   #interrupted = false;
-  /** A stop was asked for that the gateway has not answered yet. */
+  /** The gateway has not yet answered a request to stop. */
   #stopping = false;
-  /** The user's editor has the terminal. */
+  /** The external editor uses the terminal. */
   #editing = false;
   #continuing: NodeJS.Timeout | undefined;
   /** Why the gateway ended the connection permanently. */
@@ -134,9 +134,9 @@ class Chat {
     const undoContinue = onContinue(() => {
       if (this.#editing) return;
       this.#screen.lose();
-      this.#goOn();
+      this.#takeTerminal();
     });
-    this.#keyboard.take();
+    this.#keyboard.open();
     this.#showLastExchange();
     this.#screen.redraw();
     await this.#ended;
@@ -169,7 +169,7 @@ class Chat {
     }
   }
 
-  /** Shows the answer to what was not asked here. @param title what it answers */
+  /** Shows the answer of a run that this chat did not start. @param title what it answers */
   otherRun(end: ChatReply | ChatError, title?: string): void {
     this.#runs.otherRun(end, title);
   }
@@ -186,7 +186,7 @@ class Chat {
     this.#screen.print(this.#style.dim(drawable(`> ${shorten(last.asked, 300)}`)));
     if (last.answer !== undefined) this.#runs.text(last.answer, true);
     if (last.leftOut > 0) this.note(`${last.leftOut} more lines: gsv session preview`);
-    if (last.isBusy) this.note("the agent is at work in this session");
+    if (last.isBusy) this.note("a run is active in this session");
     this.#screen.print("");
   }
 
@@ -195,7 +195,7 @@ class Chat {
     this.#screen.print(drawable(shown === "" ? ">" : `> ${shown.replaceAll("\n", "\n  ")}`));
     if (message === "") return;
     this.#history.add(message);
-    // With a blank before it, a text that starts with a slash is a message.
+    // A text with a blank before its slash is a message.
     const refusal = text.startsWith("/") ? unknownCommand(message) : undefined;
     const own = ownCommand(message);
     if (own !== undefined) this.#runOwn(own);
@@ -238,11 +238,11 @@ class Chat {
     this.#interrupted = true;
   }
 
-  #stop(saying: string): void {
+  #stop(note: string): void {
     const { conversation } = this.#options;
     if (conversation.active === 0 || this.#stopping) return;
     this.#stopping = true;
-    this.note(saying);
+    this.note(note);
     conversation
       .stop()
       .catch(({ message }: Error) => this.note(message))
@@ -253,7 +253,7 @@ class Chat {
 
   #goodbye(): string {
     return this.#stopping
-      ? "left before the gateway said that the run is stopped; `gsv session preview` shows how it ended\n"
+      ? "left before the gateway confirmed the stop; `gsv session preview` shows how the run ended\n"
       : `left; ${this.#options.whenLeft}\n`;
   }
 
@@ -269,7 +269,7 @@ class Chat {
       (error: unknown) => ({ text: before, failure: failureOf(error).message }),
     );
     this.#editing = false;
-    this.#keyboard.take();
+    this.#keyboard.open();
     this.#screen.resume();
     this.#prompt.setText(text);
     if (failure !== undefined) this.note(failure);
@@ -279,14 +279,14 @@ class Chat {
     this.#screen.pause();
     this.#keyboard.release();
     stopUntilContinued();
-    this.#goOn();
+    this.#takeTerminal();
   }
 
-  /** Takes the terminal again, once for all that tells of the end of a stop. */
-  #goOn(): void {
+  /** Takes the terminal back after the process continued, once for all signals of that. */
+  #takeTerminal(): void {
     this.#continuing ??= setTimeout(() => {
       this.#continuing = undefined;
-      this.#keyboard.take();
+      this.#keyboard.open();
       this.#screen.resume();
     }, continueMs);
   }

@@ -1,19 +1,19 @@
 import type { Terminal } from "../../app/terminal.ts";
 
-/** Has the terminal mark the start and the end of a pasted text. */
+/** Makes the terminal mark the start and the end of pasted text. */
 const pasteOn = "\u001b[?2004h";
 const pasteOff = "\u001b[?2004l";
 
 const [lineFeed, carriageReturn] = [10, 13];
 
-/** The keyboard of a terminal: each key arrives at once and is not echoed, and pasted texts are marked. */
+/** The keyboard of a terminal in raw mode: keys arrive at once, are not echoed, and pasted text is marked. */
 export class Keyboard {
   readonly #terminal: Pick<Terminal, "stdin" | "stdout">;
   readonly #onData: (data: Uint8Array | string) => void;
-  /** What arrives may have been typed before the keyboard was taken: the terminal then made a line feed of each Enter. */
+  /** Whether input may have been typed before `open`, when the terminal still converted Enter to a line feed. */
   #isEarly = false;
 
-  /** `onKeys` gets what is typed, in UTF-8 that may be cut anywhere. */
+  /** `onKeys` receives the input as chunks of UTF-8, which may end within a character. */
   constructor(terminal: Pick<Terminal, "stdin" | "stdout">, onKeys: (data: Uint8Array) => void) {
     this.#terminal = terminal;
     this.#onData = (data) => {
@@ -23,8 +23,8 @@ export class Keyboard {
     };
   }
 
-  /** Takes the keyboard. Another program may have changed the terminal's mode since the last time. */
-  take(): void {
+  /** Starts reading keys. Sets the mode again, because another program may have changed it. */
+  open(): void {
     const { stdin, stdout } = this.#terminal;
     stdin.setRawMode?.(false);
     stdin.setRawMode?.(true);
@@ -33,7 +33,7 @@ export class Keyboard {
     stdin.resume();
     stdout.write(pasteOn);
     this.#isEarly = true;
-    // What was typed before is read in the next turn of the event loop.
+    // Earlier input is read in the next turn of the event loop.
     setImmediate(() =>
       setImmediate(() => {
         this.#isEarly = false;
@@ -41,7 +41,7 @@ export class Keyboard {
     );
   }
 
-  /** Gives the keyboard back in the mode that other programs expect. */
+  /** Stops reading keys, and restores the mode that other programs expect. */
   release(): void {
     const { stdin, stdout } = this.#terminal;
     stdin.off("data", this.#onData);

@@ -4,25 +4,25 @@ import { moment } from "../../app/columns.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { workOf } from "../missed-answer.ts";
 
-/** Number of newest messages in which the last exchange is looked for. */
+/** Number of newest messages that are searched for the last exchange. */
 const maxMessages = 50;
 
-/** Most lines of an answer that are shown. */
+/** Max number of lines shown of an answer. */
 const maxLines = 30;
 
-/** The newest message of a user, when it was sent, and the newest text of its answer. */
+/** The newest user message, its time, and the newest text of its answer. */
 export interface LastExchange {
   asked: string;
   when: string;
-  /** Undefined when there is none yet. At most 30 lines. */
+  /** At most 30 lines. Undefined when there is no answer yet. */
   answer?: string;
-  /** Lines of the answer that are left out. */
+  /** Number of omitted lines of the answer. */
   leftOut: number;
   /** A run of the session is in progress. */
   isBusy: boolean;
 }
 
-/** Reads the last exchange of a session. Undefined when it has none, or when the gateway does not tell. */
+/** Reads the last exchange of a session. Undefined when there is none, or when the request fails. */
 export async function readLastExchange(
   gateway: Gateway,
   sessionKey: string,
@@ -46,9 +46,9 @@ export async function readLastExchange(
   }
 }
 
-/** The message of a background command's end is JSON for the model (docs/background-commands.md). */
+/** Replaces the report on a background command, which is JSON for the model (docs/background-commands.md). */
 function withoutReport(text: string): string {
-  return readCommandEnd(text) ? "(a command in the background has ended)" : text;
+  return readCommandEnd(text) ? "(a background command has ended)" : text;
 }
 
 function isAnswer(message: Message): boolean {

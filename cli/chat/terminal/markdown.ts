@@ -2,15 +2,15 @@ import { Markdown, type MarkdownTheme, setCapabilities, visibleWidth } from "@ea
 import { lexer } from "marked";
 import { wrapLine } from "../../app/text/text-width.ts";
 
-/** How the text of a reply becomes rows. */
+/** Converts the text of a reply to rows. */
 export interface Layout {
-  /** Splits a text into blocks, each laid out by itself. All but the last one are complete, whatever follows. */
+  /** Splits a text into blocks, each laid out separately. Later text can only change the last block. */
   blocksOf(text: string): string[];
-  /** The rows of a block, without a blank row at its end. */
+  /** The rows of a block, without a trailing blank row. */
   rowsOf(block: string, columns: number): string[];
 }
 
-/** Text as it is: a block is a line, and long lines are wrapped at words. */
+/** Unchanged text: a block is a line, and long lines are wrapped between words. */
 export const plainLayout: Layout = {
   blocksOf: (text) => text.split(/(?<=\n)/),
   rowsOf: (block, columns) => {
@@ -20,11 +20,11 @@ export const plainLayout: Layout = {
 };
 
 /**
- * Markdown with the styles of a terminal: bold, italic, code, lists, tables, quotes, headings, and links with their
- * address behind them.
+ * Markdown with the styles of a terminal: bold, italic, code, lists, tables, quotes, headings, and links followed by their
+ * address.
  */
 export function markdownLayout(): Layout {
-  // An address that a terminal hides behind a word may lead elsewhere than the word says.
+  // No hidden hyperlinks: the visible text could pretend another address.
   setCapabilities({ images: null, trueColor: false, hyperlinks: false });
   return {
     blocksOf: markdownBlocks,
@@ -39,7 +39,7 @@ export function markdownLayout(): Layout {
   };
 }
 
-/** The top blocks of a text. The last one is all that may still change when more text follows. */
+/** The top-level blocks of a text. Later text can only change the last one. */
 function markdownBlocks(text: string): string[] {
   const tokens = lexer(text);
   // An indented line after a blank one still belongs to a list.
@@ -47,7 +47,7 @@ function markdownBlocks(text: string): string[] {
   const blocks: string[] = [];
   let end = 0;
   for (const { raw } of tokens.slice(0, isOpenList ? -2 : -1)) {
-    // The lexer tells the end of a text in its own way, so the last block is taken from the text itself.
+    // The lexer may normalize the end of the text, so take the last block from the text itself.
     if (!text.startsWith(raw, end)) break;
     blocks.push(raw);
     end += raw.length;
@@ -76,7 +76,7 @@ const theme: MarkdownTheme = {
   underline,
 };
 
-/** A row without the blanks that fill it up, so that a terminal does not wrap them when it becomes narrower. */
+/** A row without trailing padding, so that a narrower terminal does not wrap it. */
 function withoutBlanksAtEnd(row: string): string {
   return visibleWidth(row) === 0 ? row.trim() : row.trimEnd();
 }

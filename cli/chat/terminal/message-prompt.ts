@@ -15,15 +15,15 @@ import { HistorySearch } from "./history-search.ts";
 import type { InputHistory } from "./input-history.ts";
 import type { PromptRows } from "./screen.ts";
 
-/** What keys ask for that the prompt does not do itself. */
+/** Actions of keys that the prompt does not handle itself. */
 export interface PromptActions {
-  /** Enter: `text` is what was typed, of one or more lines, with the blanks around it; `shown` is how it was shown, with long pasted texts in short. */
+  /** Enter. `text` is the untrimmed input; `shown` is the input as displayed, with long pasted texts abbreviated. */
   submit(text: string, shown: string): void;
   /** Ctrl-C */
   interrupt(): void;
-  /** Ctrl-D, with nothing typed */
+  /** Ctrl-D without input */
   leave(): void;
-  /** Esc, with nothing to close */
+  /** Esc without an open list or search */
   escape(): void;
   /** Ctrl-X Ctrl-E */
   edit(): void;
@@ -31,21 +31,21 @@ export interface PromptActions {
   suspend(): void;
   /** Ctrl-L */
   clear(): void;
-  /** Another key than Ctrl-C was pressed. */
+  /** Any key except Ctrl-C */
   key(): void;
   /** The prompt has changed. */
   draw(): void;
 }
 
-/** How long a lone Esc may be the start of a longer key, in ms: over a slow connection, its parts come one by one. */
+/** Time in which Esc may begin a longer key sequence, in ms. Over a slow connection, its bytes arrive one by one. */
 const escapeMs = 50;
 const lead = "> ";
 /** Marks the rows that the editor draws above and below the text. */
 const border = "\u0001";
 
 /**
- * The text that is being typed, of one or more lines, with its keys: those of a shell's line editor, completion, a search
- * in the history, and pasting.
+ * The input of the chat: a multi-line editor with the keys of a shell's line editor, completion, history search, and
+ * pasting.
  */
 export class Prompt {
   readonly #editor: Editor;
@@ -56,11 +56,11 @@ export class Prompt {
   readonly #keys = new StdinBuffer({ escapeTimeout: escapeMs });
   readonly #decoder = new StringDecoder("utf8");
   #search: HistorySearch | undefined;
-  /** What was typed before the search. */
+  /** The input before the search. */
   #draft = "";
-  /** Columns of the text. */
+  /** Width of the text in columns. */
   #width = 80;
-  /** Ctrl-X was pressed: the next key is the second of two. */
+  /** Ctrl-X was pressed: the next key completes the chord. */
   #isChord = false;
 
   /** `rows` returns the number of rows of the terminal. */
@@ -80,7 +80,7 @@ export class Prompt {
         },
       },
     };
-    // The editor uses nothing else of the library's user interface.
+    // The editor uses only these members of the library's user interface.
     this.#editor = new Editor(host as unknown as TUI, themeOf(parts.style), { autocompleteMaxVisible: 8 });
     this.#editor.focused = true;
     this.#editor.setAutocompleteProvider(parts.completion);
@@ -88,17 +88,17 @@ export class Prompt {
     this.#keys.on("paste", (text) => this.#paste(text));
   }
 
-  /** Takes what the terminal sends. */
+  /** Handles input of the terminal. */
   feed(data: Uint8Array): void {
     this.#keys.process(this.#decoder.write(Buffer.from(data)));
   }
 
-  /** What is typed, with pasted texts in full. */
+  /** The input, with pasted texts in full. */
   get text(): string {
     return this.#editor.getExpandedText();
   }
 
-  /** Replaces what is typed. */
+  /** Replaces the input. */
   setText(text: string): void {
     this.#search = undefined;
     this.#history.leave();
@@ -106,12 +106,12 @@ export class Prompt {
     this.#actions.draw();
   }
 
-  /** Takes no more keys. */
+  /** Stops handling keys. */
   close(): void {
     this.#keys.destroy();
   }
 
-  /** The rows of the prompt for a terminal of so many columns. */
+  /** Lays the prompt out for a terminal of `columns` columns. */
   layout(columns: number): PromptRows {
     this.#width = columns - lead.length - 1;
     const [top = "", ...others] = this.#editor.render(this.#width);
@@ -135,7 +135,7 @@ export class Prompt {
   }
 
   #paste(text: string): void {
-    // A terminal sends line breaks as carriage returns; `printable` keeps its text from controlling the terminal.
+    // A terminal pastes line breaks as carriage returns; `printable` converts them and removes control characters.
     const safe = printable(text);
     if (this.#search !== undefined) {
       this.#search.add(safe);
@@ -154,7 +154,7 @@ export class Prompt {
     this.#actions.draw();
   }
 
-  /** Handles the keys that are not the editor's. Returns whether it was one. */
+  /** Handles a key that is not the editor's. Returns false for the editor's keys. */
   #ownKey(key: string): boolean {
     const isListed = this.#editor.isShowingAutocomplete();
     const own: [Parameters<typeof matchesKey>[1], () => unknown][] = [
@@ -174,7 +174,7 @@ export class Prompt {
       if (this.#isAtHistory("first")) own.push(["up", () => this.#older()]);
       if (this.#isAtHistory("last")) own.push(["down", () => this.#newer()]);
     }
-    // Ctrl-J is a new line; the library takes it for Enter, too.
+    // Ctrl-J inserts a line break, but the library also matches it as Enter.
     const action = key === "\n" ? undefined : own.find(([name]) => matchesKey(key, name))?.[1];
     action?.();
     return action !== undefined;
@@ -192,7 +192,7 @@ export class Prompt {
     this.#editor.handleInput("\r");
   }
 
-  /** Completes the word before the cursor: at once when only one word fits, else with a list. */
+  /** Completes the word before the cursor. Shows a list when several words match. */
   #complete(): void {
     this.#completion.wanted = true;
     const { line, col } = this.#editor.getCursor();
@@ -203,14 +203,14 @@ export class Prompt {
     else if (started !== undefined) this.#editor.handleInput("\t");
   }
 
-  /** Whether the up key (at the first row) or the down key (at the last one) goes through the history. */
+  /** Whether the up key (in the first row) or the down key (in the last one) moves through the history. */
   #isAtHistory(edge: "first" | "last"): boolean {
     if (this.#history.isAt(this.#editor.getText())) return true;
     const { line, col } = this.#editor.getCursor();
     const lines = this.#editor.getLines();
     const edgeLine = edge === "first" ? 0 : lines.length - 1;
     const text = lines[edgeLine] ?? "";
-    // Within a line of several rows these keys go from row to row, and at its end further.
+    // In a line of several rows, these keys move between its rows until the cursor reaches its start or end.
     const isOneRow = visibleWidth(text) < this.#width;
     return line === edgeLine && (isOneRow || col === (edge === "first" ? 0 : text.length));
   }
@@ -240,7 +240,7 @@ export class Prompt {
     this.#search = undefined;
     if (step.kind === "cancel") this.#editor.setText(this.#draft);
     if (step.kind === "send") this.#enter();
-    if (step.kind === "take" && step.key !== undefined) this.#key(step.key);
+    if (step.kind === "edit" && step.key !== undefined) this.#key(step.key);
   }
 
   #showFound({ entry }: HistorySearch): void {
@@ -261,7 +261,7 @@ function themeOf({ dim, bold }: Style): EditorTheme {
   };
 }
 
-/** A row of the editor without the cursor that it draws: the terminal has one. */
+/** A row of the editor without its drawn cursor, because the terminal's own cursor is used. */
 function plainRow(row: string): string {
   const [before = "", after] = row.split(CURSOR_MARKER);
   return after === undefined ? row : before + after.replace("\u001b[7m", "").replace("\u001b[0m", "");

@@ -1,18 +1,18 @@
 import type { Events } from "../../../shared/protocol/events.ts";
 
-/** How long a node that has gone may take to come back before it is said, in milliseconds. */
+/** A node that reconnects within this time is not reported, in milliseconds. */
 const returnMs = 5000;
 
-/** Says in one line each which nodes come and go. A node that reconnects at once is not worth a line. */
+/** Prints a line when a node connects or leaves, except for a quick reconnect. */
 export interface NodeNews {
-  take(change: Events["node.changed"]): void;
+  update(change: Events["node.changed"]): void;
   stop(): void;
 }
 
 export function createNodeNews(say: (line: string) => void, waitMs = returnMs): NodeNews {
   const leaving = new Map<string, NodeJS.Timeout>();
   return {
-    take({ nodeId, connected, tools }) {
+    update({ nodeId, connected, tools }) {
       const wasLeaving = leaving.get(nodeId);
       clearTimeout(wasLeaving);
       leaving.delete(nodeId);
@@ -20,7 +20,7 @@ export function createNodeNews(say: (line: string) => void, waitMs = returnMs): 
       if (connected) return;
       const gone = () => {
         leaving.delete(nodeId);
-        say(`${nodeId} has left; its tools come back when it does`);
+        say(`${nodeId} has left; its tools are unavailable until it reconnects`);
       };
       leaving.set(nodeId, setTimeout(gone, waitMs));
     },

@@ -3,13 +3,13 @@ import type { Layout } from "./markdown.ts";
 import type { Flowing } from "./screen.ts";
 
 /**
- * A reply that is being written, laid out block by block. The rows of a complete block do not change any more. Of a block
- * that is longer than the screen, those that no longer fit count as complete.
+ * A streaming reply, laid out block by block. The rows of a complete block are final. When a block is longer than the
+ * screen, its rows that no longer fit also count as final.
  */
 export class ReplyView implements Flowing {
   readonly #layout: Layout;
   #text = "";
-  /** Rows of the first block of `#text` that were returned as done. */
+  /** Number of rows of the first block of `#text` that were returned as done. */
   #given = 0;
   #isComplete = false;
 
@@ -22,17 +22,17 @@ export class ReplyView implements Flowing {
     return this.#text === "" && this.#given === 0;
   }
 
-  /** Adds text of others. */
+  /** Adds untrusted text. */
   add(text: string): void {
     this.#text += drawable(text);
   }
 
-  /** No text follows: all rows are done at the next call of `flow`. */
+  /** Marks the reply as complete: the next call of `flow` returns all rows as done. */
   complete(): void {
     this.#isComplete = true;
   }
 
-  flow(columns: number, most: number): { done: string[]; live: string[] } {
+  flow(columns: number, maxLive: number): { done: string[]; live: string[] } {
     const done: string[] = [];
     const blocks = this.#layout.blocksOf(this.#text);
     const last = this.#isComplete ? "" : (blocks.pop() ?? "");
@@ -43,7 +43,7 @@ export class ReplyView implements Flowing {
     this.#text = last;
     if (last === "") return { done, live: [] };
     const rows = this.#layout.rowsOf(last, columns);
-    const given = Math.max(this.#given, rows.length - most);
+    const given = Math.max(this.#given, rows.length - maxLive);
     done.push(...rows.slice(this.#given, given));
     this.#given = Math.min(given, rows.length);
     return { done, live: rows.slice(this.#given) };

@@ -14,22 +14,22 @@ import { type Layout, plainLayout } from "./markdown.ts";
 import { ReplyView } from "./reply-view.ts";
 import type { Screen } from "./screen.ts";
 
-/** How long text may wait to be drawn, in ms: parts of a reply that come at the same time are drawn once. */
+/** Max delay before text is drawn, in ms. Parts of a reply that arrive within it are drawn together. */
 const drawingMs = 25;
 
-/** Shows on a screen what runs do: replies as they are written, tool calls, and how each ended. */
+/** Shows runs on a screen: streaming replies, tool calls, and outcomes. */
 export class RunDisplay {
   readonly #screen: Screen;
   readonly #style: Style;
   readonly #layout: Layout;
   readonly #costLine: boolean;
-  /** How it goes with the messages that have no outcome yet, the oldest first. */
+  /** The progress of the messages without an outcome, oldest first. */
   readonly #waiting = new Set<Progress>();
   readonly #ticks: NodeJS.Timeout;
   #reply: ReplyView | undefined;
   #drawing: NodeJS.Timeout | undefined;
 
-  /** @param costLine whether a line after each turn says what it took */
+  /** @param costLine whether a line after each turn shows its tokens, cost and time */
   constructor(screen: Screen, style: Style, layout: Layout, costLine: boolean) {
     this.#screen = screen;
     this.#style = style;
@@ -38,7 +38,7 @@ export class RunDisplay {
     this.#ticks = setInterval(() => this.#working(), 1000);
   }
 
-  /** Sends a message, and shows what its run does until its outcome, which the caller shows. */
+  /** Sends a message and shows the steps of its run. The caller shows the outcome. */
   async send(
     conversation: Conversation,
     message: string,
@@ -46,11 +46,11 @@ export class RunDisplay {
   ): Promise<TurnOutcome> {
     const progress = new Progress();
     this.#waiting.add(progress);
-    const take = (step: RunStep) => {
-      progress.take(step);
+    const onStep = (step: RunStep) => {
+      progress.update(step);
       this.#step(step);
     };
-    const turn = conversation.send(message, take, files);
+    const turn = conversation.send(message, onStep, files);
     this.#working();
     const outcome = await turn;
     this.#waiting.delete(progress);
@@ -63,7 +63,7 @@ export class RunDisplay {
     this.#screen.print(this.#style.dim(drawable(`(${text})`)));
   }
 
-  /** Prints a whole text of others. `isReply`: laid out as a reply, otherwise as it is. */
+  /** Prints a complete untrusted text, laid out as a reply or unchanged. */
   text(text: string, isReply = false): void {
     this.#endReply();
     const view = new ReplyView(isReply ? this.#layout : plainLayout);
@@ -84,10 +84,10 @@ export class RunDisplay {
     this.#working();
   }
 
-  /** Shows the answer to what was not asked here. @param title what it answers; else it is told from the run's id */
+  /** Shows the answer of a run that this chat did not start. @param title what it answers; default: by the run's id */
   otherRun(end: ChatReply | ChatError, title?: string): void {
     const known = isCommandEnd(end.runId)
-      ? "a command in the background has ended"
+      ? "a background command has ended"
       : "the answer to another message in this session";
     this.note(title ?? known);
     if (end.state === "error") this.text(`error: ${end.error}`);
@@ -95,7 +95,7 @@ export class RunDisplay {
     this.#screen.print("");
   }
 
-  /** Prints what is written of a reply, which does not go on here. Nothing more is shown. */
+  /** Prints the received part of an unfinished reply, and stops updating the screen. */
   finish(): void {
     clearInterval(this.#ticks);
     this.#endReply();
@@ -137,7 +137,7 @@ export class RunDisplay {
     }
   }
 
-  /** Shows what the oldest message without an outcome waits for. */
+  /** Shows the progress of the oldest message without an outcome. */
   #working(): void {
     const [oldest] = this.#waiting;
     this.#screen.status(drawable(oldest?.rows().join("\n") ?? ""));
@@ -164,7 +164,7 @@ export class RunDisplay {
   }
 }
 
-/** Formats what a turn took, and how full the context window is now: `2 calls, 1,234 in, 56 out, $0.0042; context 6%`. */
+/** Formats what a turn used, and how full the context window is: `2 calls, 1,234 in, 56 out, $0.0042; context 6%`. */
 function turnLine({ contextTokens, contextWindow, ...spending }: NonNullable<ChatReply["turn"]>): string {
   const isKnown = contextTokens !== undefined && contextWindow !== undefined;
   return `${spendingText(spending)}${isKnown ? `; context ${percentText(contextTokens / contextWindow)}` : ""}`;

@@ -1,29 +1,29 @@
 import type { Writable } from "node:stream";
 import { truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 
-/** The rows of the prompt, and the place of the cursor in them, counted from 0. */
+/** The rows of the prompt, and the position of the cursor in them, counted from 0. */
 export interface PromptRows {
   rows: string[];
   cursor: { row: number; column: number };
 }
 
-/** Text that is still being written. */
+/** Text that is still streaming. */
 export interface Flowing {
   /**
-   * Lays the text out in rows. `done`: rows that do not change any more, each returned once. `live`: the rows after
-   * them, at most `most`; they may change.
+   * Lays the text out in rows. `done`: final rows, each returned once. `live`: the following rows, at most `maxLive`,
+   * which may still change.
    */
-  flow(columns: number, most: number): { done: string[]; live: string[] };
+  flow(columns: number, maxLive: number): { done: string[]; live: string[] };
 }
 
-/** The size of a terminal that does not tell it, in characters. */
+/** The assumed size of a terminal that does not report it, in characters. */
 const unknownSize = { columns: 80, rows: 24 };
-/** Fewest columns and rows that are drawn for. */
-const least = { columns: 20, rows: 6 };
+/** The layout assumes at least this size. */
+const minSize = { columns: 20, rows: 6 };
 
 /**
- * A terminal whose last rows are drawn anew at each change: text that is being written, status rows, and the prompt.
- * What is printed goes above them and stays, in the terminal's own scrollback.
+ * A terminal whose last rows are redrawn at each change: streaming text, status rows, and the prompt. Printed lines go
+ * above them and remain in the terminal's scrollback.
  */
 export class Screen {
   readonly #output: Writable & { columns?: number; rows?: number };
@@ -31,16 +31,16 @@ export class Screen {
   readonly #dim: (text: string) => string;
   #flowing: Flowing | undefined;
   #status = "";
-  /** The rows that are drawn for now, and the place of the cursor in them. */
+  /** The rows that will be redrawn, and the position of the cursor in them. */
   #drawn: string[] = [];
   #cursor = { row: 0, column: 0 };
   /** Lines to print at the next draw. */
   #printed: string[] = [];
-  /** Most rows of text that is being written, as of the last draw. */
-  #most = 1;
-  /** Another program has the terminal. */
+  /** Max number of live rows of streaming text, as of the last draw. */
+  #maxLive = 1;
+  /** Another program uses the terminal. */
   #isHeld = false;
-  /** The next draw, which shows all that has changed until then. */
+  /** The scheduled draw. It shows all changes made before it. */
   #next: NodeJS.Immediate | undefined;
 
   /** `prompt` lays the prompt out; `dim` styles the status rows. */
@@ -55,16 +55,16 @@ export class Screen {
   }
 
   get columns(): number {
-    return Math.max(least.columns, this.#output.columns ?? unknownSize.columns);
+    return Math.max(minSize.columns, this.#output.columns ?? unknownSize.columns);
   }
 
   get rows(): number {
-    return Math.max(least.rows, this.#output.rows ?? unknownSize.rows);
+    return Math.max(minSize.rows, this.#output.rows ?? unknownSize.rows);
   }
 
   /**
-   * Prints lines as they are, because they may hold styles; long ones are wrapped at words. The caller makes the text of
-   * others `drawable`.
+   * Prints lines, which may contain styles. Long lines are wrapped between words. The caller must make untrusted text
+   * `drawable`.
    */
   print(text: string): void {
     this.#settle();
@@ -72,7 +72,7 @@ export class Screen {
     this.redraw();
   }
 
-  /** Shows text that is being written, below the rows that are done of the text before. */
+  /** Shows streaming text. The final rows of the previous text are printed above it. */
   show(flowing: Flowing | undefined): void {
     if (flowing !== this.#flowing) this.#settle();
     this.#flowing = flowing;
@@ -87,14 +87,14 @@ export class Screen {
   }
 
   /**
-   * Draws what has changed, once for all changes of this turn of the event loop. A new size of the terminal is known at
-   * the end of a turn, before which a row may be too long and wrapped.
+   * Schedules a draw, one for all changes of this turn of the event loop. A new size of the terminal is known only at the
+   * end of a turn; a row drawn earlier could be too long.
    */
   redraw(): void {
     if (!this.#isHeld) this.#next ??= setImmediate(() => this.#draw());
   }
 
-  /** Draws anew after the terminal's size has changed. The terminal has wrapped the drawn rows that were too long. */
+  /** Redraws after the terminal's size has changed. The terminal has wrapped drawn rows that were too long. */
   resized(): void {
     const { row, column } = this.#cursor;
     const wrapped = this.#drawn.slice(0, row).map((line) => this.#rowsOf(visibleWidth(line)) - 1);
@@ -106,7 +106,7 @@ export class Screen {
     this.redraw();
   }
 
-  /** Takes the drawn rows away and draws no more until `resume`: the terminal belongs to another program. */
+  /** Erases the drawn rows and stops drawing until `resume`, because another program uses the terminal. */
   pause(): void {
     if (this.#isHeld) return;
     this.#draw();
@@ -114,14 +114,14 @@ export class Screen {
     this.#isHeld = true;
   }
 
-  /** As `pause`, when another program has used the terminal already: where the drawn rows are is not known. */
+  /** As `pause`, without erasing: another program has already used the terminal, so the position is unknown. */
   lose(): void {
     clearImmediate(this.#next);
     this.#next = undefined;
     this.#isHeld = true;
   }
 
-  /** Draws again, from the row of the cursor, and prints what was printed since `pause`. */
+  /** Draws again, from the row of the cursor, including lines printed since `pause`. */
   resume(): void {
     this.#isHeld = false;
     this.#drawn = [];
@@ -129,7 +129,7 @@ export class Screen {
     this.redraw();
   }
 
-  /** Clears the whole terminal, and draws at its top. */
+  /** Clears the terminal and draws at its top. */
   clear(): void {
     this.#output.write("\u001b[H");
     this.#drawn = [];
@@ -137,7 +137,7 @@ export class Screen {
     this.redraw();
   }
 
-  /** Leaves what is printed and the prompt behind; the cursor is under them. Nothing more is drawn. */
+  /** Stops drawing. The printed lines and the prompt remain, with the cursor below them. */
   end(): void {
     if (this.#isHeld) return;
     this.#draw();
@@ -145,9 +145,9 @@ export class Screen {
     this.#isHeld = true;
   }
 
-  /** Prints the rows that are done of the text that is being written. */
+  /** Prints the final rows of the streaming text. */
   #settle(): void {
-    const { done } = this.#flowing?.flow(this.columns - 1, this.#most) ?? { done: [] };
+    const { done } = this.#flowing?.flow(this.columns - 1, this.#maxLive) ?? { done: [] };
     this.#printed.push(...done);
   }
 
@@ -155,7 +155,7 @@ export class Screen {
     return Math.max(1, Math.ceil(width / this.columns));
   }
 
-  /** Takes the drawn rows away: from the row of the cursor to their first one, and all below it. */
+  /** Erases the drawn rows: moves to the first one and clears everything below. */
   get #erasing(): string {
     return `${rowsUp(this.#cursor.row)}\r\u001b[J`;
   }
@@ -168,9 +168,9 @@ export class Screen {
       .split("\n")
       .filter((row) => row !== "")
       .map((row) => this.#dim(truncateToWidth(row, this.columns - 1, "…")));
-    // One row stays free, so that the terminal does not scroll what is drawn anew out of reach.
-    this.#most = Math.max(1, this.rows - prompt.rows.length - status.length - 1);
-    const { done, live } = this.#flowing?.flow(this.columns - 1, this.#most) ?? { done: [], live: [] };
+    // One row stays free, so that the rows to redraw do not scroll out of reach.
+    this.#maxLive = Math.max(1, this.rows - prompt.rows.length - status.length - 1);
+    const { done, live } = this.#flowing?.flow(this.columns - 1, this.#maxLive) ?? { done: [], live: [] };
     const start = this.#erasing;
     const lines = [...this.#printed, ...done].map((line) => `${line}\n`);
     this.#printed = [];
@@ -178,12 +178,12 @@ export class Screen {
     this.#drawn = [...above, ...prompt.rows];
     this.#cursor = { row: above.length + prompt.cursor.row, column: prompt.cursor.column };
     const toCursor = `${rowsUp(this.#drawn.length - 1 - this.#cursor.row)}\u001b[${this.#cursor.column + 1}G`;
-    // In one piece, so that a terminal seldom shows a part of it; some hold it back until its end.
+    // Write everything at once, so that a terminal seldom shows a partial frame.
     this.#output.write(`${holdOn}${start}${lines.join("")}${this.#drawn.join("\n")}${toCursor}${holdOff}`);
   }
 }
 
-/** Has a terminal that knows it show nothing until `holdOff`. */
+/** Synchronized output: a terminal that supports it shows nothing until `holdOff`. */
 const holdOn = "\u001b[?2026h";
 const holdOff = "\u001b[?2026l";
 

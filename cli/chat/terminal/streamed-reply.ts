@@ -3,7 +3,7 @@ import type { Layout } from "./markdown.ts";
 import { ReplyView } from "./reply-view.ts";
 import { Screen } from "./screen.ts";
 
-/** A reply that is written to a terminal without a prompt: laid out while it comes, and left there when it is complete. */
+/** A streaming reply on a terminal without a prompt. It is laid out as it arrives, and remains when it is complete. */
 export class StreamedReply {
   readonly #output: Terminal["stdout"];
   readonly #layout: Layout;
@@ -17,7 +17,7 @@ export class StreamedReply {
     this.#screen = new Screen(output, () => ({ rows: [""], cursor: { row: 0, column: 0 } }), String);
   }
 
-  /** Adds text of others. The cursor is at the start of a row before the first one. */
+  /** Adds untrusted text. Before the first call, the cursor must be at the start of a row. */
   add(text: string): void {
     if (this.#view === undefined) {
       this.#view = new ReplyView(this.#layout);
@@ -28,7 +28,7 @@ export class StreamedReply {
     this.#screen.show(this.#view);
   }
 
-  /** The reply is complete, or does not go on: the cursor is at the start of the row below it. */
+  /** Ends the reply, complete or not. The cursor is then at the start of the row below it. */
   end(): void {
     if (this.#view === undefined) return;
     this.#view.complete();
@@ -38,7 +38,7 @@ export class StreamedReply {
     this.#view = undefined;
   }
 
-  /** Lets `print` write whole lines above the rest of the reply. */
+  /** Calls `print`, which may write whole lines above the live rows of the reply. */
   around(print: () => void): void {
     if (this.#view === undefined) {
       print();

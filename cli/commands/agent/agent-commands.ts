@@ -17,15 +17,14 @@ export const initAgent: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const result = await gateway.request("agent.init", args[0] === undefined ? {} : { agentId: args[0] });
   const { agentId, written } = result;
-  const told =
-    written.length > 0 ? `written: ${written.join(", ")}` : "nothing to write, all files are there";
-  context.print(result, `agent ${agentId}: ${told}`);
+  const outcome = written.length > 0 ? `written: ${written.join(", ")}` : "nothing to write, all files exist";
+  context.print(result, `agent ${agentId}: ${outcome}`);
 };
 
 export const listAgents: Action = async (context) => {
   const { list, bindings } = await readAgents(await context.gateway());
   const byDefault = defaultAgentId(list);
-  // The agents `main` and the default one are there without settings of their own.
+  // The agent `main` and the default agent exist without settings.
   const ids = [...new Set(["main", byDefault, ...list.map(({ id }) => id)])];
   const agents = ids.map((id) => ({
     ...list.find((agent) => agent.id === id),
@@ -43,16 +42,16 @@ export const listAgents: Action = async (context) => {
 
 export const addAgent: Action = async (context, { args: [id = ""], options }) => {
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(id))
-    throw usage(`an agent's id is of a-z, 0-9, _ and -, at most 64, not ${id}`);
+    throw usage(`an agent's id has at most 64 characters of a-z, 0-9, _ and -, not ${id}`);
   const model = text(options.model);
   const [, provider = "", modelId = ""] = /^([^/]+)\/(.+)$/.exec(model ?? "") ?? [];
   if (model !== undefined && modelId === "")
-    throw usage(`--model is provider/id, for instance anthropic/claude-opus-4-8, not ${model}`);
+    throw usage(`--model must be provider/id, for example anthropic/claude-opus-4-8, not ${model}`);
   const systemPrompt = text(options.prompt);
   const gateway = await context.gateway();
   const { list } = await readAgents(gateway);
   if (list.some((agent) => agent.id === id))
-    throw new Failure(code.conflict, `there is an agent ${id} already; \`gsv agent list\` shows it`);
+    throw new Failure(code.conflict, `agent ${id} already exists; \`gsv agent list\` shows it`);
   const agent: Agent = {
     id,
     ...(options.default === true ? { default: true } : {}),
@@ -62,10 +61,7 @@ export const addAgent: Action = async (context, { args: [id = ""], options }) =>
   const others = options.default === true ? list.map(({ default: _, ...other }) => other) : list;
   await gateway.request("config.set", { path: "agents.list", value: [...others, agent] });
   const { written } = await gateway.request("agent.init", { agentId: id });
-  context.print(
-    { agent, written },
-    `the agent ${id} is added; talk to it: gsv client --session agent:${id}:main`,
-  );
+  context.print({ agent, written }, `added agent ${id}; talk to it: gsv client --session agent:${id}:main`);
 };
 
 export const removeAgent: Action = async (context, { args: [id = ""], options }) => {
@@ -75,35 +71,35 @@ export const removeAgent: Action = async (context, { args: [id = ""], options })
   if (!ids.includes(id))
     throw new Failure(
       code.notFound,
-      `no agent ${id} was added${didYouMean(id, ids)}; \`gsv agent list\` shows all`,
+      `there is no agent ${id}${didYouMean(id, ids)}; \`gsv agent list\` shows the agents`,
     );
   if (options.yes !== true) {
     if (context.terminal.stdin.isTTY !== true)
-      throw usage(`--yes is needed to remove the agent ${id} without asking`);
+      throw usage(`no terminal to ask for confirmation; pass --yes to remove the agent ${id}`);
     if (!(await confirm(context.terminal, `Remove the agent ${id}?`)))
       throw new Failure("cancelled", "nothing was removed");
   }
   const kept = bindings.filter(({ agentId }) => agentId !== id);
   const unbound = bindings.length - kept.length;
-  // A message that comes between the two calls goes to the default agent, not to one without settings.
+  // Remove the bindings first: a message between the two calls goes to the default agent, not to one without settings.
   if (unbound > 0) await gateway.request("config.set", { path: "agents.bindings", value: kept });
-  const left = list.filter((agent) => agent.id !== id);
-  await gateway.request("config.set", { path: "agents.list", value: left });
+  const remaining = list.filter((agent) => agent.id !== id);
+  await gateway.request("config.set", { path: "agents.list", value: remaining });
   const withIts = unbound > 0 ? ` with ${unbound === 1 ? "its binding" : `its ${unbound} bindings`}` : "";
   context.print(
     { removed: true, id, bindings: unbound },
-    `the agent ${id} is removed${withIts}; its files and conversations stay (gsv workspace ls --agent ${id}), and its jobs too (gsv cron list --agent ${id})`,
+    `removed agent ${id}${withIts}; its files and conversations remain (gsv workspace ls --agent ${id}), and so do its jobs (gsv cron list --agent ${id})`,
   );
 };
 
-/** The agents of the configuration, and which messages go to which of them. */
+/** The configured agents, and the bindings that route messages to them. */
 async function readAgents(gateway: Gateway): Promise<Agents> {
   const answer = await gateway.request("config.get", { path: "agents" });
   const { list = [], bindings = [] } = ("value" in answer ? answer.value : {}) as Partial<Agents>;
   return { list, bindings };
 }
 
-/** Which messages a binding is about, such as `telegram group -100123`. */
+/** The messages that a binding matches, such as `telegram group -100123`. */
 function matchText({ channel, accountId, peer }: Agents["bindings"][number]["match"]): string {
   const parts = [channel ?? "every channel", accountId && `account ${accountId}`, peer?.kind, peer?.id];
   return parts.filter(Boolean).join(" ");

@@ -23,13 +23,13 @@ export const addChannel: Action = async (context, invocation) => {
   const channel = Object.hasOwn(channels, name) ? channels[name] : undefined;
   if (!channel) {
     const known = Object.keys(channels);
-    throw usage(`there is no channel ${name}${didYouMean(name, known)}; one of ${known.join(", ")}`);
+    throw usage(`there is no channel ${name}${didYouMean(name, known)}; use one of ${known.join(", ")}`);
   }
   const wanted = policyOf(invocation);
   const gateway = await context.gateway();
   const known = await valueAt(gateway, `channels.${name}.accounts.${accountId}`);
   const given = await valuesFor(context, invocation, channel.fields, known);
-  const made = madeUp(channel.fields, { ...known, ...given });
+  const made = generatedSecrets(channel.fields, { ...known, ...given });
   const policy = wanted ?? (await askPolicy(context, gateway, name));
   const address = { channel: name, accountId };
   const started = await gateway.request("channel.start", { ...address, config: { ...given, ...made } });
@@ -47,16 +47,16 @@ export function registered({
 }: Partial<StartedAccount> & { channel: string; accountId: string }): string {
   const { identity = "", webhookUrl, registration } = started;
   const name = `${channel}/${accountId}`;
-  if (!registration) return `${name} is started`;
+  if (!registration) return `${name} started`;
   if (registration.status === "failed") {
     const reason = visible(registration.reason);
-    const again = `\`gsv channel start ${channel} ${accountId}\` tries again`;
+    const again = `fix that, then run \`gsv channel start ${channel} ${accountId}\``;
     throw new Failure(
       "webhook",
-      `${name} is stored, but the platform refuses the webhook ${webhookUrl}: ${reason}; ${again}`,
+      `${name} is stored, but the platform refused the webhook ${webhookUrl}: ${reason}; ${again}`,
     );
   }
-  const state = registration.status === "registered" ? "the platform knows its webhook" : "paste its webhook";
+  const state = registration.status === "registered" ? "its webhook is registered" : "register its webhook";
   const lines = [`${name} is ${visible(identity)}; ${state}`, `  webhook  ${webhookUrl}`];
   return [...lines, ...(registration.status === "manual" ? [`  there    ${registration.todo}`] : [])].join(
     "\n",
@@ -97,16 +97,16 @@ function parseValues(json: string): Values {
   try {
     values = JSON.parse(json);
   } catch {
-    // The parser's message is not shown: it quotes the text, which may contain a secret.
-    throw usage('--from is not JSON; send an object of strings, for instance {"botToken":"…"}');
+    // Do not show the parser's message: it quotes the text, which may contain a secret.
+    throw usage('--from is not JSON; send an object of strings, for example {"botToken":"…"}');
   }
   const isTexts = typeof values === "object" && values !== null && !Array.isArray(values);
   if (isTexts && Object.values(values as object).every((value) => typeof value === "string"))
     return values as Values;
-  throw usage('--from: expected an object of texts, for instance {"botToken":"…"}');
+  throw usage('--from is not an object of strings; send for example {"botToken":"…"}');
 }
 
-function madeUp(fields: readonly AccountField[], known: Values): Values {
+function generatedSecrets(fields: readonly AccountField[], known: Values): Values {
   const names = fields.filter(({ name, free }) => free && known[name] === undefined).map(({ name }) => name);
   return Object.fromEntries(names.map((name) => [name, randomBytes(24).toString("base64url")]));
 }
@@ -121,7 +121,7 @@ function policyOf({ options }: Invocation): Policy | undefined {
   const dmPolicy = text(options.policy);
   const [allow, owners] = [idsIn(text(options.allow)), idsIn(text(options.owner))];
   if (dmPolicy !== undefined && !policies.includes(dmPolicy))
-    throw usage(`no policy ${dmPolicy}; one of ${policies.join(", ")}`);
+    throw usage(`there is no policy ${dmPolicy}; use one of ${policies.join(", ")}`);
   return dmPolicy === undefined && allow.length + owners.length === 0
     ? undefined
     : { ...(dmPolicy ? { dmPolicy } : {}), allow, owners };
@@ -131,7 +131,7 @@ function idsIn(list = ""): string[] {
   return list.split(",").flatMap((id) => id.trim() || []);
 }
 
-/** Asks the user who may write. Existing configuration is kept. */
+/** Asks the user for the policy, unless the channel already has one. */
 async function askPolicy(
   { terminal }: Context,
   gateway: Gateway,
@@ -140,10 +140,11 @@ async function askPolicy(
   const { dmPolicy } = await valueAt(gateway, `channels.${channel}`);
   if (dmPolicy !== undefined || terminal.stdin.isTTY !== true) return undefined;
   const chosen = await ask(terminal, `Who may write: ${policies.join(", ")}`, policies[0]);
-  if (!policies.includes(chosen)) throw usage(`no policy ${chosen}; one of ${policies.join(", ")}`);
+  if (!policies.includes(chosen))
+    throw usage(`there is no policy ${chosen}; use one of ${policies.join(", ")}`);
   const isList = chosen === "allowlist";
-  const owners = isList ? idsIn(await ask(terminal, "Your own sender ids, with commas between")) : [];
-  const allow = isList ? idsIn(await ask(terminal, "Sender ids of guests, with commas between")) : [];
+  const owners = isList ? idsIn(await ask(terminal, "Your own sender ids, separated by commas")) : [];
+  const allow = isList ? idsIn(await ask(terminal, "Sender ids of guests, separated by commas")) : [];
   return { dmPolicy: chosen, allow, owners };
 }
 
@@ -170,7 +171,7 @@ async function valueAt<T = string>(
   return ("value" in answer && answer.value ? answer.value : {}) as never;
 }
 
-/** Generated secrets that the user must enter at the platform. They are shown only once. */
+/** The generated secrets that the user must enter at the platform. They are shown only once. */
 function secretsToPaste({ registration }: Partial<StartedAccount>, made: Values): string[] {
   if (registration?.status !== "manual" || Object.keys(made).length === 0) return [];
   return [
@@ -186,6 +187,6 @@ function nextSteps({ channel, dmPolicy }: { channel: string; dmPolicy?: string }
     return ["Write to it; `gsv pair list` then shows you, and `gsv pair approve … --owner` lets you in."];
   if (dmPolicy !== undefined) return ["Write to it."];
   return [
-    `The policy is unchanged: see \`gsv config get channels.${channel}\`; without a dmPolicy nobody may write.`,
+    `The policy is unchanged: see \`gsv config get channels.${channel}\`. Without a dmPolicy, nobody may write.`,
   ];
 }

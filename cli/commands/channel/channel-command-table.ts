@@ -8,13 +8,12 @@ const account = "<channel> [account]";
 const channelCommands: readonly CommandEntry[] = [
   {
     name: `add ${account}`,
-    summary:
-      "connect a bot or number of yours: asks for what is needed, checks it, and registers the webhook",
+    summary: "connect your bot or number: asks for its settings, checks them, and registers the webhook",
     options: [
       ["--from <file>", "settings and secrets as a JSON object, from a file or standard input (-)"],
       ["--policy <policy>", "who may write: pairing, allowlist or open"],
-      ["--allow <ids>", "sender ids that may write as guests, with commas between"],
-      ["--owner <ids>", "your own sender ids there, with commas between"],
+      ["--allow <ids>", "sender ids that may write as guests, separated by commas"],
+      ["--owner <ids>", "your own sender ids, separated by commas"],
     ],
     examples: [
       "channel add telegram",
@@ -37,10 +36,10 @@ const channelCommands: readonly CommandEntry[] = [
   },
   {
     name: "test <channel> <peer>",
-    summary: "send one message to somebody",
+    summary: "send a test message",
     options: [
       ["--account <id>", "account to send from (default: default)"],
-      ["--kind <kind>", "what the peer is: dm (default), group, channel or thread"],
+      ["--kind <kind>", "kind of the peer: dm (default), group, channel or thread"],
       ["--text <text>", "text of the message"],
     ],
     examples: ["channel test telegram 5001002003", "channel test slack C0LAN2Q65 --kind channel"],

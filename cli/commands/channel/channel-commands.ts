@@ -43,10 +43,10 @@ export const testChannel: Action = async (context, { args, options }) => {
   const [channel = "", to = ""] = args;
   const kind = text(options.kind) ?? "dm";
   const peerKind = (["dm", "group", "channel", "thread"] as const).find((one) => one === kind);
-  if (peerKind === undefined) throw usage(`no kind ${kind}; dm, group, channel or thread`);
+  if (peerKind === undefined) throw usage(`there is no kind ${kind}; use dm, group, channel or thread`);
   const gateway = await context.gateway();
-  const said = { accountId: text(options.account), text: text(options.text) };
-  const result = await gateway.request("channel.test", { channel, to, peerKind, ...said }, 60_000);
+  const rest = { accountId: text(options.account), text: text(options.text) };
+  const result = await gateway.request("channel.test", { channel, to, peerKind, ...rest }, 60_000);
   if (!result.ok) throw new Failure("undelivered", `nothing was sent: ${result.error}`);
   context.print(result, `sent to ${to}`);
 };
@@ -60,7 +60,7 @@ export const startChannel: Action = async (context, { args }) => {
 export const stopChannel: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const result = await gateway.request("channel.stop", accountOf(args));
-  context.print(result, `${result.channel}/${result.accountId} is stopped`);
+  context.print(result, `stopped ${result.channel}/${result.accountId}`);
 };
 
 export const removeChannel: Action = async (context, { args, options }) => {
@@ -68,13 +68,13 @@ export const removeChannel: Action = async (context, { args, options }) => {
   const name = `${account.channel}/${account.accountId ?? "default"}`;
   if (options.yes !== true) {
     if (context.terminal.stdin.isTTY !== true)
-      throw usage(`--yes is needed to remove ${name} without asking`);
+      throw usage(`no terminal to ask for confirmation; pass --yes to remove ${name}`);
     if (!(await confirm(context.terminal, `Remove ${name} and its secrets?`)))
       throw new Failure("cancelled", "nothing was removed");
   }
   const gateway = await context.gateway();
   const result = await gateway.request("channel.remove", account);
-  context.print(result, `${name} is removed`);
+  context.print(result, `removed ${name}`);
 };
 
 export function accountOf([channel = "", accountId]: string[]): { channel: string; accountId?: string } {
@@ -94,11 +94,11 @@ function statusText(
   const stopped = extra.stopped ? "stopped" : undefined;
   return pairs([
     ["account", `${channel}/${accountId}`],
-    ["state", stopped ?? (connected ? "messages come in" : "no messages come in")],
+    ["state", stopped ?? (connected ? "receives messages" : "receives no messages")],
     ["known as", extra.identity === undefined ? undefined : visible(extra.identity)],
     ...(extra.waiting === undefined
-      ? [["credentials", authenticated ? "the platform takes them" : "not taken"] as const]
-      : [["waiting for it", `${extra.waiting} messages`] as const]),
+      ? [["credentials", authenticated ? "accepted by the platform" : "refused by the platform"] as const]
+      : [["waiting", `${extra.waiting} messages`] as const]),
     ["webhook", extra.webhookUrl],
     ["error", error && visible(error)],
     [

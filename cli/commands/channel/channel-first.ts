@@ -3,7 +3,7 @@ import type { Action } from "../../app/program.ts";
 import { didYouMean } from "../../app/suggestion.ts";
 import { accountOf, showStatus, startChannel, stopChannel } from "./channel-commands.ts";
 
-/** What may stand behind the name of a channel. */
+/** The actions that may follow a channel's name. */
 const actions: Record<string, Action> = {
   status: showStatus,
   start: startChannel,
@@ -12,23 +12,21 @@ const actions: Record<string, Action> = {
   logout: signing("channel.logout"),
 };
 
-/** `gsv channel telegram status`: GSV's order of the words. The other order, `gsv channel status telegram`, has commands of its own. */
+/** `gsv channel telegram status`, the word order of GSV. The order `gsv channel status telegram` has its own commands. */
 export const channelFirst: Action = async (context, { args, options }) => {
   const [channel = "", name, ...account] = args;
   const action = name !== undefined && Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (action === undefined) {
     const wrong =
       name === undefined
-        ? `gsv channel ${channel} what?`
-        : `no action ${name} of a channel${didYouMean(name, Object.keys(actions))}`;
-    throw usage(
-      `${wrong}; ${Object.keys(actions).join(", ")} may follow the channel's name; see \`gsv channel --help\``,
-    );
+        ? `gsv channel ${channel}: the action is missing`
+        : `a channel has no action ${name}${didYouMean(name, Object.keys(actions))}`;
+    throw usage(`${wrong}; use one of ${Object.keys(actions).join(", ")}; see \`gsv channel --help\``);
   }
   await action(context, { args: [channel, ...account], options });
 };
 
-/** Asks the gateway to log in or out. Of the built-in channels none has a login; the gateway says so. */
+/** Logs in or out. No built-in channel has a login; the gateway then answers with an error. */
 function signing(method: "channel.login" | "channel.logout"): Action {
   return async (context, { args }) => {
     const gateway = await context.gateway();

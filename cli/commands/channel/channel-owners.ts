@@ -16,7 +16,7 @@ export function hasOwner(channels: ChannelSettings, channel: string): boolean {
   return (settings?.owners ?? []).length > 0;
 }
 
-/** Says how to become the owner of a channel that has none. */
+/** If a channel has no owner, prints how to become it. */
 export async function recordOwner(
   context: Pick<Context, "note">,
   gateway: Gateway,
@@ -24,7 +24,7 @@ export async function recordOwner(
 ): Promise<void> {
   if (hasOwner(await channelSettings(gateway), channel)) return;
   context.note(
-    `gsv: ${channel} has no owner: whoever writes there is a guest, you too, with a conversation of their own and ` +
-      `without your machines; \`gsv pair approve ${channel} <your id> --owner\` makes you its owner`,
+    `gsv: ${channel} has no owner: all senders, you included, are guests with separate conversations and no access to ` +
+      `your machines; \`gsv pair approve ${channel} <your id> --owner\` makes you its owner`,
   );
 }

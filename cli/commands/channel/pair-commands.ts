@@ -14,7 +14,7 @@ export const listPairs: Action = async (context) => {
     visible(pair.senderId),
     visible(pair.senderName ?? "-"),
     moment(pair.requestedAt),
-    shorten(visible(pair.message ?? "(too long to be kept)"), 60),
+    shorten(visible(pair.message ?? "(too long to store)"), 60),
   ]);
   const header = ["CHANNEL", "ACCOUNT", "SENDER", "NAME", "SINCE", "MESSAGE"];
   context.print(answer, rows.length > 0 ? columns(header, rows) : "no pairing requests");
@@ -26,14 +26,11 @@ export const approvePair: Action = async (context, { args, options }) => {
   const owner = options.owner === true || (await asksForFirstOwner(context, gateway, applicant));
   const result = await gateway.request("pair.approve", { ...applicant, ...(owner ? { owner } : {}) });
   const who = result.role === "owner" ? "an owner" : "a guest";
-  context.print(
-    result,
-    `${nameOf(result)} may write now, as ${who}; a message that waited is being answered`,
-  );
+  context.print(result, `${nameOf(result)} may now write, as ${who}; the waiting message is being answered`);
   await recordOwner(context, gateway, applicant.channel);
 };
 
-/** Asks on a terminal whether the sender is the user, while no channel has an owner. */
+/** While no channel has an owner, asks on a terminal whether the sender is the user. */
 async function asksForFirstOwner(
   { terminal, json }: Context,
   gateway: Gateway,
@@ -49,7 +46,7 @@ async function asksForFirstOwner(
 export const rejectPair: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const result = await gateway.request("pair.reject", applicantOf(args));
-  context.print(result, `the request of ${nameOf(result)} is forgotten`);
+  context.print(result, `deleted the request of ${nameOf(result)}`);
 };
 
 function applicantOf([channel = "", senderId = ""]: string[]) {

@@ -16,20 +16,20 @@ import { findJob } from "./cron-commands.ts";
 import { hasReceiverDetails, orUsage, readWhen, taskOptions, withReceiverDetails } from "./cron-options.ts";
 import { jobLines, receiverText, scheduleText } from "./cron-text.ts";
 
-/** How many of a job's next runs are shown before it is saved. */
+/** Number of next runs shown before a job is saved. */
 const shownRuns = 3;
 
 export const addCronJob: Action = async (context, { args, options }) => {
   const [when = "", ...words] = args;
   const message = words.join(" ").trim();
   if (message === "")
-    throw usage('say what is to be done: gsv cron add "every weekday at 7:30" "Summarise my mail"');
+    throw usage('the message is missing: gsv cron add "every weekday at 7:30" "Summarise my mail"');
   const gateway = await context.gateway();
   const { timezone } = await gateway.request("cron.status");
   const schedule = readWhen(when, options, Date.now(), timezone);
   if (options.event && (Object.keys(taskOptions(options)).length > 0 || hasReceiverDetails(options)))
     throw usage(
-      "--event goes without receiver, model, thinking and time limit: the main session has its own",
+      "--event excludes the options for receiver, model, thinking and time limit: the main session has its own",
     );
   const spec: CronSpec = options.event
     ? { mode: "systemEvent", text: message }
@@ -67,7 +67,7 @@ export const editCronJob: Action = async (context, { args, options }) => {
     ...(spec === undefined ? {} : { spec }),
   };
   if (Object.keys(patch).length === 0)
-    throw usage("say what to change: --when, --message, --to, --name; see --help");
+    throw usage("nothing to change; use --when, --message, --to, --name; see --help");
   const planned = { schedule: schedule ?? job.schedule, spec: spec ?? job.spec };
   if (options.to !== undefined || options.account !== undefined)
     await checkReceiver(context, gateway, planned.spec);
@@ -80,7 +80,7 @@ function named<N extends string>(name: N, value: string | undefined): { [K in N]
   return (value === undefined ? {} : { [name]: value }) as { [K in N]?: string };
 }
 
-/** The spec with what options change; undefined when they change nothing of it. */
+/** The spec changed by the options; undefined when they change nothing. */
 function changedSpec({ spec }: CronJob, options: Parameters<typeof taskOptions>[0]): CronSpec | undefined {
   const message = text(options.message);
   const given = taskOptions(options);
@@ -99,7 +99,7 @@ function changedSpec({ spec }: CronJob, options: Parameters<typeof taskOptions>[
   };
 }
 
-/** Shows when a job will run and where its answer goes, and asks. @throws Failure when the answer is no */
+/** Shows when a job will run and where its answer goes, and asks for confirmation. @throws Failure when refused */
 async function showPlan(
   context: Context,
   { schedule, spec }: { schedule: CronSchedule; spec: CronSpec },
@@ -120,14 +120,14 @@ async function showPlan(
   ] as const;
   context.note(pairs(lines));
   if (isSure) return;
-  if (context.terminal.stdin.isTTY !== true) throw usage("--yes is needed to save it without asking");
+  if (context.terminal.stdin.isTTY !== true) throw usage("no terminal to ask for confirmation; pass --yes");
   if (!(await confirm(context.terminal, question))) throw new Failure("cancelled", "nothing was changed");
 }
 
 /**
- * Looks for the account that a job's answer is to be sent by, so that a job whose answers would reach nobody is not
- * saved. A stopped account is only noted: it may be started before the job runs.
- * @throws Failure that says how to connect the account, when there is none
+ * Checks that the account that sends a job's answer exists, so that an undeliverable job is not saved. A stopped account
+ * is only a warning, because it may be started before the job runs.
+ * @throws Failure when the account does not exist
  */
 async function checkReceiver(context: Context, gateway: Gateway, spec: CronSpec): Promise<void> {
   if (spec.mode !== "task" || spec.channel === undefined || spec.channel === "last") return;
@@ -138,15 +138,15 @@ async function checkReceiver(context: Context, gateway: Gateway, spec: CronSpec)
   if (!account) {
     const names = [...new Set([...Object.keys(builtIn), ...accounts.map((one) => one.channel)])];
     const todo = names.includes(channel)
-      ? `\`gsv channel add ${named}\` connects one`
+      ? `\`gsv channel add ${named}\` connects it`
       : `the channels are ${names.join(", ")}${didYouMean(channel, names)}`;
     throw new Failure(
       code.notFound,
-      `the answer could not be sent: there is no account ${accountId} of ${channel}; ${todo}`,
+      `the answer cannot be sent: ${channel} has no account ${accountId}; ${todo}`,
     );
   }
   if (account.stopped)
     context.note(
-      `gsv: ${channel}/${accountId} is stopped: no answer is sent until \`gsv channel start ${named}\``,
+      `gsv: ${channel}/${accountId} is stopped; to send answers, run \`gsv channel start ${named}\``,
     );
 }

@@ -9,13 +9,13 @@ import { didYouMean } from "../../app/suggestion.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { jobLines, lastText, nextText, scheduleText } from "./cron-text.ts";
 
-/** Characters of a job's id that lists show; commands take them too. */
+/** Number of characters of a job's id that lists show. Commands accept them, too. */
 const shortId = 8;
 
-/** Most jobs that one `cron.list` returns. */
+/** Max number of jobs that one `cron.list` returns. */
 const pageSize = 500;
 
-/** A job by its id, the beginning of its id, or its name. @throws Failure when there is none, or several */
+/** Finds a job by its id, the beginning of its id, or its name. @throws Failure when none or several match */
 export async function findJob(gateway: Gateway, wanted: string): Promise<CronJob> {
   const jobs = await everyJob(gateway);
   const exact = jobs.find(({ id }) => id === wanted);
@@ -26,12 +26,13 @@ export async function findJob(gateway: Gateway, wanted: string): Promise<CronJob
   );
   const [first, second] = found;
   if (first && !second) return first;
-  if (first) throw usage(`several jobs are called ${wanted}: ${found.map(({ id }) => id).join(", ")}`);
+  if (first)
+    throw usage(`several jobs match ${wanted}; use one of the ids ${found.map(({ id }) => id).join(", ")}`);
   const meant = didYouMean(
     wanted,
     jobs.map((job) => job.name),
   );
-  throw new Failure("not found", `there is no job ${wanted}${meant}; gsv cron list shows them`);
+  throw new Failure("not found", `there is no job ${wanted}${meant}; \`gsv cron list\` shows the jobs`);
 }
 
 async function everyJob(gateway: Gateway): Promise<CronJob[]> {
@@ -82,19 +83,19 @@ export const removeCronJob: Action = async (context, { args, options }) => {
   const { id, name } = await findJob(gateway, args[0] ?? "");
   if (options.yes !== true) {
     if (context.terminal.stdin.isTTY !== true)
-      throw usage(`--yes is needed to remove ${visible(name)} without asking`);
+      throw usage(`no terminal to ask for confirmation; pass --yes to remove ${visible(name)}`);
     if (!(await confirm(context.terminal, `Remove the job ${visible(name)}?`)))
       throw new Failure("cancelled", "nothing was removed");
   }
   const answer = await gateway.request("cron.remove", { id });
-  context.print({ ...answer, id }, `removed: ${visible(name)}; gsv cron runs ${id} shows its runs`);
+  context.print({ ...answer, id }, `removed: ${visible(name)}; \`gsv cron runs ${id}\` shows its runs`);
 };
 
 export const runCronJobs: Action = async (context, { args, options }) => {
   const gateway = await context.gateway();
   const wanted = args[0];
   if ((wanted === undefined) === (options.due !== true))
-    throw usage("name one job, or give --due for all that are due");
+    throw usage("name one job, or pass --due for all due jobs");
   const job = wanted === undefined ? undefined : await findJob(gateway, wanted);
   const answer = await gateway.request("cron.run", job ? { id: job.id, mode: "force" } : { mode: "due" });
   const lines = answer.results.map(
@@ -108,7 +109,7 @@ export const listCronRuns: Action = async (context, { args, options }) => {
   const gateway = await context.gateway();
   const limit = wholeNumber("--limit", options.limit, 1, 2000) ?? 20;
   const wanted = args[0];
-  // The runs of a removed job are found by its whole id.
+  // The runs of a removed job can only be found by its complete id.
   const isWhole = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(wanted ?? "");
   const jobId = wanted === undefined || isWhole ? wanted : (await findJob(gateway, wanted)).id;
   const [{ timezone }, answer] = await Promise.all([

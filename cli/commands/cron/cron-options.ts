@@ -13,7 +13,7 @@ import { didYouMean } from "../../app/suggestion.ts";
 type Options = Invocation["options"];
 type TaskSpec = Extract<CronSpec, { mode: "task" }>;
 
-/** A schedule as a person writes it. @throws Failure of wrong usage, with the reason */
+/** Parses a schedule as a user writes it. @throws Failure (usage) with the reason */
 export function readWhen(words: string, options: Options, now: number, timezone: string): CronSchedule {
   const zone = text(options.tz) ?? timezone;
   if (!isTimezone(zone)) throw usage(`--tz: ${zone} is not a timezone; use a name such as Europe/Berlin`);
@@ -24,7 +24,7 @@ export function readWhen(words: string, options: Options, now: number, timezone:
   });
 }
 
-/** What `read` makes of a schedule. @throws Failure of wrong usage, when it refuses the schedule */
+/** Returns the result of `read`. Converts its PeerError for an invalid schedule. @throws Failure (usage) */
 export function orUsage<T>(read: () => T): T {
   try {
     return read();
@@ -34,7 +34,7 @@ export function orUsage<T>(read: () => T): T {
   }
 }
 
-/** The fields of a task's spec that options name. */
+/** The fields of a task's spec that the options set. */
 export function taskOptions(options: Options): Partial<TaskSpec> {
   const model = text(options.model);
   const timeout = text(options.timeout);
@@ -49,13 +49,13 @@ export function taskOptions(options: Options): Partial<TaskSpec> {
 function thinkingOf(level: string | undefined): Pick<TaskSpec, "thinking"> {
   if (level === undefined) return {};
   const thinking = parseThinkingLevel(level);
-  if (!thinking) throw usage(`--thinking: ${level} is none of ${thinkingLevels.join(", ")}`);
+  if (!thinking) throw usage(`--thinking must be one of ${thinkingLevels.join(", ")}, not ${level}`);
   return { thinking };
 }
 
 function secondsOf(timeout: string): number {
   const seconds = durationPattern.test(timeout) ? durationMs(timeout) / 1000 : 0;
-  if (seconds < 1) throw usage(`--timeout: write it as 90s, 5m or 1h30m, not ${timeout}`);
+  if (seconds < 1) throw usage(`--timeout must be a duration such as 90s, 5m or 1h30m, not ${timeout}`);
   return seconds;
 }
 
@@ -66,15 +66,15 @@ function receiverOf(to: string, options: Options): Partial<TaskSpec> {
   if (channel !== undefined && id !== undefined)
     return { deliver: true, channel: channel.toLowerCase(), to: id, ...peerOf(options), ...bestEffort };
   if (to !== "last" && to !== "clients" && to !== "nowhere")
-    throw usage(`--to: write last, clients, nowhere or channel:id such as telegram:42, not ${to}`);
+    throw usage(`--to must be last, clients, nowhere or channel:id such as telegram:42, not ${to}`);
   checkReceiver(to, options);
   if (to === "last") return { deliver: true, channel: "last", ...bestEffort };
   return to === "nowhere" ? { deliver: false } : {};
 }
 
 /**
- * A task with what --account, --kind and --strict change of the receiver that it has.
- * @throws Failure of wrong usage, when its receiver does not take them
+ * A task whose existing receiver is changed by --account, --kind and --strict.
+ * @throws Failure (usage) when these options do not apply to its receiver
  */
 export function withReceiverDetails(spec: TaskSpec, options: Options): TaskSpec {
   if (spec.to === undefined) checkReceiver(spec.deliver === true ? "last" : "nowhere", options);
@@ -82,17 +82,17 @@ export function withReceiverDetails(spec: TaskSpec, options: Options): TaskSpec 
   return { ...(options.strict === true ? strict : spec), ...peerOf(options) };
 }
 
-/** Whether options say more about a receiver than `--to`. */
+/** Whether the options contain details of a receiver in addition to `--to`. */
 export function hasReceiverDetails({ account, kind, strict }: Options): boolean {
   return account !== undefined || kind !== undefined || strict === true;
 }
 
-/** @throws Failure of wrong usage, when options say of a receiver what only another one has */
+/** @throws Failure (usage) for options that do not apply to this kind of receiver */
 function checkReceiver(to: "last" | "clients" | "nowhere", { account, kind, strict }: Options): void {
   if (account !== undefined || kind !== undefined)
-    throw usage("--account and --kind are about a receiver of a channel: --to channel:id");
+    throw usage("--account and --kind need a receiver on a channel (--to channel:id)");
   if (strict === true && to !== "last")
-    throw usage("--strict is about an answer that is sent: --to last, or --to channel:id");
+    throw usage("--strict needs a destination (--to last or --to channel:id)");
 }
 
 function peerOf(options: Options): Pick<TaskSpec, "accountId" | "peerKind"> {
@@ -100,7 +100,7 @@ function peerOf(options: Options): Pick<TaskSpec, "accountId" | "peerKind"> {
   const kind = text(options.kind);
   const peerKind = peerKinds.find((one) => one === kind);
   if (kind !== undefined && peerKind === undefined)
-    throw usage(`--kind: ${peerKinds.join(", ")}, not ${kind}${didYouMean(kind, peerKinds)}`);
+    throw usage(`--kind must be one of ${peerKinds.join(", ")}, not ${kind}${didYouMean(kind, peerKinds)}`);
   return {
     ...(accountId === undefined ? {} : { accountId }),
     ...(peerKind === undefined ? {} : { peerKind }),

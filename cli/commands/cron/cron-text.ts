@@ -2,7 +2,7 @@ import { shownTime } from "../../../shared/cron/cron-message.ts";
 import type { CronJob, CronSchedule, CronSpec } from "../../../shared/protocol/cron.ts";
 import { durationText, visible } from "../../app/columns.ts";
 
-/** A schedule in a few words. @param timezone the user's */
+/** Describes a schedule. @param timezone the user's */
 export function scheduleText(schedule: CronSchedule, timezone: string): string {
   switch (schedule.kind) {
     case "at":
@@ -14,11 +14,10 @@ export function scheduleText(schedule: CronSchedule, timezone: string): string {
   }
 }
 
-/** Where the answer of a job's run goes, in words. */
+/** Describes where the answer of a job's run goes. */
 export function receiverText(spec: CronSpec): string {
-  if (spec.mode === "systemEvent")
-    return "into the main session, answered where an owner last wrote directly";
-  if (spec.deliver === false) return "nowhere: the answer stays in the job's session";
+  if (spec.mode === "systemEvent") return "to the main session, answered where an owner last wrote directly";
+  if (spec.deliver === false) return "nowhere: the answer remains in the job's session";
   const { channel = "last", to } = spec;
   if (spec.deliver === undefined && spec.channel === undefined && to === undefined)
     return "to connected clients";
@@ -27,7 +26,7 @@ export function receiverText(spec: CronSpec): string {
   return `to where an owner last wrote directly on a channel${otherwise}`;
 }
 
-/** What a person sees of a job. */
+/** The name and value pairs that describe a job to the user. */
 export function jobLines(job: CronJob, timezone: string): (readonly [string, string | undefined])[] {
   const { state, spec } = job;
   return [
@@ -47,14 +46,14 @@ export function jobLines(job: CronJob, timezone: string): (readonly [string, str
   ];
 }
 
-/** When a job runs next, in words. */
+/** Describes when a job runs next. */
 export function nextText({ enabled, state }: CronJob, timezone: string): string {
-  if (state.runningAtMs !== undefined) return "is running";
+  if (state.runningAtMs !== undefined) return "running";
   if (!enabled) return "disabled";
   return state.nextRunAtMs === undefined ? "none" : shownTime(state.nextRunAtMs, timezone);
 }
 
-/** How a job's last run ended. */
+/** Describes how a job's last run ended. */
 export function lastText({ state }: CronJob): string {
   if (state.lastStatus === undefined) return "-";
   return state.lastError === undefined

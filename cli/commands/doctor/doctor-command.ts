@@ -13,7 +13,7 @@ import { checkModel, checkQuota, checkRegion, configuredModel } from "./model-ch
 
 const marks: Record<Finding["state"], string> = { ok: "✓", warning: "!", fault: "✗", skipped: "-" };
 
-/** Checks one thing after the other, and says of each what to do. @throws Failure when something does not work */
+/** Runs all checks and prints for each what to do. @throws Failure when a check found a fault */
 export const doctor: Action = async (context) => {
   const checks = [...(await checkMachine(context)), ...(await checkFound(context))];
   const faults = checks.filter(({ state }) => state === "fault").length;
@@ -21,10 +21,9 @@ export const doctor: Action = async (context) => {
     `${marks[state]} ${check.padEnd(9)} ${found}`,
     ...(todo === undefined ? [] : [`${" ".repeat(12)}→ ${todo}`]),
   ]);
-  const verdict =
-    faults === 0 ? "everything that was checked works" : `${faults} of ${checks.length} do not work`;
+  const verdict = faults === 0 ? "all checks passed" : `${faults} of ${checks.length} checks failed`;
   context.print({ ok: faults === 0, checks }, [...lines, "", verdict].join("\n"));
-  // The findings have been printed; only the exit code is left to tell.
+  // The findings have been printed; this only sets the exit code.
   if (faults > 0) throw new Failure("doctor", "", exitCode.failed);
 };
 
@@ -62,7 +61,7 @@ async function checkFound(context: Context): Promise<Finding[]> {
   return some.flat();
 }
 
-/** The checks of the AWS account and region that a gateway is in. */
+/** Checks the gateway's AWS account and region. */
 async function checkAccount(context: Context, url: string, model: ModelConfiguration): Promise<Finding[]> {
   const region = regionOf(url);
   if (region === undefined) return [finding("regionElsewhere"), finding("quotaElsewhere")];
@@ -70,7 +69,7 @@ async function checkAccount(context: Context, url: string, model: ModelConfigura
   return [checkRegion(region, model, env), ...(await checkQuota(region, model, programRunner(env)))];
 }
 
-/** What a check found; a check that cannot be made is a fault. */
-function attempt(check: string, made: Promise<Finding | Finding[]>): Promise<Finding | Finding[]> {
-  return made.catch((error: unknown) => failed(check, error));
+/** The findings of a check. A check that throws is a fault. */
+function attempt(check: string, result: Promise<Finding | Finding[]>): Promise<Finding | Finding[]> {
+  return result.catch((error: unknown) => failed(check, error));
 }

@@ -2,13 +2,13 @@ import { failureOf } from "../../app/failure.ts";
 import { fill, type Placeholders } from "../../app/template.ts";
 import { findings, type State } from "./findings.ts";
 
-/** What one check of `gsv doctor` found. */
+/** The result of one check of `gsv doctor`. */
 export interface Finding {
-  /** What was checked, in one word. */
+  /** The checked thing, in one word. */
   check: string;
   state: State;
   found: string;
-  /** What to do about it. */
+  /** The remedy. */
   todo?: string;
 }
 
@@ -26,7 +26,7 @@ export function finding<N extends Name>(
   return { check, state, found: text(found), ...(todo === undefined ? {} : { todo: text(todo) }) };
 }
 
-/** The finding about a check that failed with an error. */
+/** The finding for a check that threw an error. */
 export function failed(check: string, error: unknown): Finding {
   return { check, state: "fault", found: failureOf(error).message };
 }

@@ -1,6 +1,6 @@
 /**
- * The outcome of a check. `fault`: something does not work. `warning`: it works, but not as well as it could. `skipped`: it
- * was not checked, or does not concern this gateway.
+ * The outcome of a check. `fault`: something does not work. `warning`: it works, but should be improved. `skipped`: it was
+ * not checked, or does not apply to this gateway.
  */
 export type State = "ok" | "warning" | "fault" | "skipped";
 
@@ -21,9 +21,9 @@ interface Bad {
   todo: string;
 }
 
-/** Every finding of `gsv doctor`. The texts hold `{placeholders}`. docs/troubleshooting.md is generated from this table. */
+/** Every finding of `gsv doctor`. The texts contain `{placeholders}`. docs/troubleshooting.md is generated from this table. */
 export const findings = {
-  nodeVersion: { check: "node", state: "ok", found: "{running}; gsv {version} of {place}" },
+  nodeVersion: { check: "node", state: "ok", found: "{running}; gsv {version} from {place}" },
   nodeTooOld: {
     check: "node",
     state: "fault",
@@ -44,13 +44,13 @@ export const findings = {
   portsNoGateway: { check: "ports", state: "skipped", found: "there is no local gateway here" },
   portsInUse: { check: "ports", state: "ok", found: "in use by the local gateway (pid {pid}): {ports}" },
   portsFree: { check: "ports", state: "ok", found: "free: {ports}" },
-  portsUnknown: { check: "ports", state: "ok", found: "none was used yet" },
+  portsUnknown: { check: "ports", state: "ok", found: "none used yet" },
   portsTaken: {
     check: "ports",
     state: "warning",
     found: "another program uses {ports}",
-    cause: "The local gateway had these ports at its last start.",
-    todo: "end that program, or the local gateway takes other ports at its next start",
+    cause: "The local gateway used these ports when it last ran.",
+    todo: "stop that program; otherwise the local gateway will use other ports",
   },
 
   gatewayAnswers: {
@@ -61,36 +61,36 @@ export const findings = {
   gatewayVersions: {
     check: "gateway",
     state: "warning",
-    found: "{url} answers in {ms} ms, version {there}; here it is {here}",
-    todo: "bring both to one version: `gsv upgrade` here, `gsv deploy` there",
+    found: "{url} answers in {ms} ms, version {there}; this gsv is version {here}",
+    todo: "update the older one: `gsv upgrade` updates this gsv, `gsv deploy` the gateway",
   },
   gatewaySilent: {
     check: "gateway",
     state: "fault",
     found: "{url} does not answer: {reason}",
     cause: "The gateway is not running, its address is wrong, or the network is down.",
-    todo: "`gsv deploy status` or, for a local one, `gsv dev`",
+    todo: "check it with `gsv deploy status`, or start a local gateway with `gsv dev`",
   },
 
   tokenRefused: {
     check: "token",
     state: "fault",
-    found: "{url} refuses it",
+    found: "{url} refuses the token",
     cause: "The token was revoked, or belongs to another gateway.",
-    todo: "an owner makes another with `gsv token create`; `gsv init --token -` saves it, and `gsv deploy` makes one for the person who deployed",
+    todo: "ask an owner to run `gsv token create`, then save the token with `gsv init --token -`; if you deployed the gateway, `gsv deploy` creates one for you",
   },
   tokenAdmin: { check: "token", state: "ok", found: "has every scope; {tokens} valid" },
   tokenClient: {
     check: "token",
     state: "ok",
-    found: "may chat and read; settings and tokens need one with the scope admin",
+    found: "may chat and read; settings and tokens need the scope admin",
   },
 
   modelOffline: {
     check: "model",
     state: "warning",
-    found: "the built-in offline model follows rules; it is no language model",
-    cause: "No key and no server of a model was set when the gateway started.",
+    found: "the built-in offline model follows rules; it is not a language model",
+    cause: "Neither a key nor a model server was configured when the gateway started.",
     todo: "`gsv config set model …`, or start `gsv dev` with ANTHROPIC_API_KEY or GSV_MODEL_BASE_URL set",
   },
   modelAtServer: { check: "model", state: "ok", found: "{name} at {baseUrl}" },
@@ -99,9 +99,9 @@ export const findings = {
     check: "model",
     state: "fault",
     found: "nothing answers at {baseUrl}",
-    todo: "start the server of {id}, such as Ollama",
+    todo: "start the server that runs {id}, such as Ollama",
   },
-  modelByRole: { check: "model", state: "ok", found: "{name}, by the rights of the functions' role" },
+  modelByRole: { check: "model", state: "ok", found: "{name}, with the permissions of the functions' role" },
   modelWithKey: { check: "model", state: "ok", found: "{name}, with a key" },
   modelWithoutKey: {
     check: "model",
@@ -133,79 +133,79 @@ export const findings = {
   channelUnowned: {
     check: "channels",
     state: "warning",
-    found: "{account} works, and has no owner: everyone who writes there is a guest",
+    found: "{account} works but has no owner, so every sender is a guest",
     todo: "gsv pair approve {channel} <your id> --owner",
   },
 
-  clockLocal: { check: "clock", state: "skipped", found: "the gateway has the same" },
-  clockUnknown: { check: "clock", state: "skipped", found: "{door} does not tell the time" },
+  clockLocal: { check: "clock", state: "skipped", found: "the gateway uses the same clock" },
+  clockUnknown: { check: "clock", state: "skipped", found: "{door} does not send the time" },
   clockAgrees: { check: "clock", state: "ok", found: "agrees with the gateway's" },
   clockOff: {
     check: "clock",
     state: "warning",
     found: "{difference} the gateway's",
-    todo: "set this machine's clock, or let it set itself (timedatectl set-ntp true)",
+    todo: "set this machine's clock, or synchronize it (timedatectl set-ntp true)",
   },
   clockRefused: {
     check: "clock",
     state: "fault",
-    found: "{difference} the gateway's: AWS refuses what this machine signs",
+    found: "{difference} the gateway's: AWS refuses this machine's signed requests",
     cause: "AWS accepts signatures that are at most five minutes old.",
-    todo: "set this machine's clock, or let it set itself (timedatectl set-ntp true)",
+    todo: "set this machine's clock, or synchronize it (timedatectl set-ntp true)",
   },
 
   regionOk: { check: "region", state: "ok", found: "{region}" },
   regionElsewhere: {
     check: "region",
     state: "skipped",
-    found: "the gateway is not on AWS, or has a name of its own",
+    found: "the gateway is not on AWS, or has a custom domain",
   },
   regionWithoutModel: {
     check: "region",
     state: "fault",
-    found: "the gateway is in {region}, where {model} cannot be asked",
-    cause: "The model's id begins with the name of another part of the world.",
+    found: "the gateway is in {region}, where {model} is not available",
+    cause: "The model's id begins with another geography.",
     todo: "gsv config set model.id global.{family}",
   },
   regionDiffers: {
     check: "region",
     state: "warning",
-    found: "the gateway is in {region}, this terminal's AWS_REGION is {here}",
-    cause: "`gsv deploy` goes to the terminal's region.",
-    todo: "give `gsv deploy` --region {region}, or it makes a second gateway in {here}",
+    found: "the gateway is in {region}, but AWS_REGION in this terminal is {here}",
+    cause: "`gsv deploy` deploys to the terminal's region.",
+    todo: "pass --region {region} to `gsv deploy`; otherwise it creates a second gateway in {here}",
   },
 
   quotaElsewhere: {
     check: "quota",
     state: "skipped",
-    found: "the gateway is not on AWS, or has a name of its own",
+    found: "the gateway is not on AWS, or has a custom domain",
   },
   quotaUnknown: {
     check: "quota",
     state: "skipped",
-    found: "the AWS command line does not tell it{reason}",
-    todo: "docs/operations.md, “The quota of Bedrock”, has the command that does",
+    found: "the AWS command line cannot read it{reason}",
+    todo: "see the command in docs/operations.md, “The quota of Bedrock”",
   },
-  quotaFunctions: { check: "quota", state: "ok", found: "{executions} functions may run at once" },
+  quotaFunctions: { check: "quota", state: "ok", found: "{executions} functions may run concurrently" },
   quotaFewFunctions: {
     check: "quota",
     state: "warning",
-    found: "only {executions} functions may run at once",
+    found: "only {executions} functions may run concurrently",
     cause: "A new AWS account has a low quota of concurrent executions.",
-    todo: "request more (docs/operations.md, “The quota of Lambda”)",
+    todo: "request a higher quota (docs/operations.md, “The quota of Lambda”)",
   },
   quotaOtherModel: {
     check: "quota",
     state: "skipped",
     found: "of {model}: `aws service-quotas list-service-quotas --service-code bedrock`",
   },
-  quotaUnnamed: { check: "quota", state: "skipped", found: "AWS names none of {name} in {region}" },
+  quotaUnnamed: { check: "quota", state: "skipped", found: "AWS lists no quota of {name} in {region}" },
   quotaTokens: { check: "quota", state: "ok", found: "{name}: {tokens} tokens a minute in {region}" },
   quotaFewTokens: {
     check: "quota",
     state: "warning",
     found: "{name}: {tokens} tokens a minute in {region}",
-    cause: "A new AWS account has a low quota for the model; turns wait for it.",
-    todo: "request more (docs/operations.md, “The quota of Bedrock”), or choose another model",
+    cause: "A new AWS account has a low quota for the model, so turns have to wait.",
+    todo: "request a higher quota (docs/operations.md, “The quota of Bedrock”), or choose another model",
   },
 } as const satisfies Record<string, Good | Bad>;

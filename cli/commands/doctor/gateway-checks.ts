@@ -7,7 +7,7 @@ import { RequestError } from "../../gateway/request-error.ts";
 import { channelSettings, hasOwner } from "../channel/channel-owners.ts";
 import { type Finding, failed, finding } from "./finding.ts";
 
-/** The finding about a gateway to which no connection was made. */
+/** The finding for a gateway that could not be connected. */
 export function unreachable(url: string, error: unknown): Finding {
   const { message } = failureOf(error);
   if (error instanceof RequestError && error.code === code.unauthorized)
@@ -22,7 +22,7 @@ export function checkVersions(gateway: Gateway, connectMs: number): Finding {
   return finding("gatewayVersions", { ...found, here: version });
 }
 
-/** What the token may do. Only a token with the scope admin may list the tokens. */
+/** Checks the token's scope: only a token with the scope admin may list the tokens. */
 export async function checkToken(gateway: Gateway): Promise<Finding> {
   try {
     const { tokens } = await gateway.request("token.list");
@@ -35,7 +35,7 @@ export async function checkToken(gateway: Gateway): Promise<Finding> {
   }
 }
 
-/** Every account on a messaging platform: whether the platform takes its credentials and sends its messages. */
+/** Checks each channel account: whether the platform accepts its credentials and delivers its messages. */
 export async function checkChannels(gateway: Gateway): Promise<Finding[]> {
   const { channels } = await gateway.request("channels.list");
   if (channels.length === 0) return [finding("channelsNone")];
@@ -57,11 +57,11 @@ export async function checkChannels(gateway: Gateway): Promise<Finding[]> {
   return states.flat();
 }
 
-/** Differences of the clocks from which AWS refuses requests that this machine signs, and from which times look wrong. */
+/** From these clock differences, AWS refuses this machine's signed requests, and times look wrong. */
 const refusedMs = 300_000;
 const noticedMs = 30_000;
 
-/** Compares this machine's clock with that of the gateway's front door. @param now epoch milliseconds */
+/** Compares this machine's clock with the `Date` header of the gateway. @param now returns epoch milliseconds */
 export async function checkClock(url: string, now: () => number): Promise<Finding> {
   const door = url.replace(/^ws/, "http");
   const answer = await fetch(door, { method: "HEAD", signal: AbortSignal.timeout(10_000) }).catch(

@@ -14,7 +14,7 @@ export async function checkMachine(context: Context): Promise<Finding[]> {
   return [checkNode(process.versions.node), await checkConfig(context), await checkPorts(context.dataFolder)];
 }
 
-/** Node 20.19 is the oldest that this program runs on; `gsv` itself ends on an older one. */
+/** Checks the Node.js version. `gsv` itself refuses to start on a version older than 20.19. */
 export function checkNode(running: string): Finding {
   const [major = 0, minor = 0] = running.split(".").map(Number);
   const place = checkoutFolder() ?? "a package of npm";
@@ -33,7 +33,7 @@ async function checkConfig(context: Context): Promise<Finding> {
     : finding("configEmpty", { file });
 }
 
-/** Whether the local gateway of a folder gets the ports it had, so that its addresses stay. */
+/** Checks whether the ports that a folder's local gateway last used are free, so that its addresses do not change. */
 export async function checkPorts(dataFolder: string): Promise<Finding> {
   if ((await readGatewayFile(dataFolder)) === undefined) return finding("portsNoGateway");
   const running = await runningGateway(dataFolder);
@@ -46,7 +46,7 @@ export async function checkPorts(dataFolder: string): Promise<Finding> {
   return ports.length > 0 ? finding("portsFree", { ports: list(ports) }) : finding("portsUnknown");
 }
 
-/** The ports of a local gateway's last start, by name. */
+/** The ports that a local gateway last used, by name. */
 async function rememberedPorts(dataFolder: string): Promise<Record<string, number>> {
   const text = await readFile(join(dataFolder, "cloud.json"), "utf8").catch(() => "{}");
   const { ports = {} }: { ports?: Record<string, number> } = JSON.parse(text);

@@ -6,15 +6,15 @@ import { type Finding, finding } from "./finding.ts";
 
 const bedrock = "amazon-bedrock";
 
-/** The model that the gateway asks when nothing else is chosen. */
+/** The gateway's default model. */
 export async function configuredModel(gateway: Gateway): Promise<ModelConfiguration> {
   const answer = await gateway.request("config.get", { path: "model" });
   return ("value" in answer ? answer.value : {}) as ModelConfiguration;
 }
 
 /**
- * Whether the model can be asked: its key is there, or its server answers. It is not asked, which would cost money.
- * @param isLocal the gateway runs on this machine, and reaches what this machine reaches
+ * Checks that the model has a key or that its server answers. Does not call the model, because that would cost money.
+ * @param isLocal the gateway runs on this machine, and reaches the same servers
  */
 export async function checkModel(
   gateway: Gateway,
@@ -42,7 +42,7 @@ async function checkServer(name: string, id: string, baseUrl: string): Promise<F
   }
 }
 
-/** Regions of the geographies that the ids of Bedrock's inference profiles begin with. */
+/** The regions of each geography with which the ids of Bedrock's inference profiles begin. */
 const geographies: Record<string, RegExp> = {
   us: /^us-/,
   eu: /^eu-/,
@@ -51,7 +51,7 @@ const geographies: Record<string, RegExp> = {
   au: /^ap-southeast-/,
 };
 
-/** Whether the gateway's region is the one that deployments go to, and suits the model. @param region of the gateway */
+/** Checks that the gateway's region offers the model and is the terminal's region. @param region of the gateway */
 export function checkRegion(
   region: string,
   model: ModelConfiguration,
@@ -70,13 +70,13 @@ export function checkRegion(
   return finding("regionOk", { region });
 }
 
-/** Tokens a minute below which a turn of a few calls waits for the quota. */
+/** Below this quota of tokens per minute, a turn of a few calls has to wait. */
 const fewTokens = 100_000;
 
-/** Concurrent executions of a new account; a gateway with some peers needs more. */
+/** The quota of concurrent executions of a new account. A gateway with some peers needs more. */
 const fewExecutions = 10;
 
-/** The quotas of the account that limit the gateway, as the AWS command line tells them. */
+/** Checks the account's quotas that limit the gateway, using the AWS command line. */
 export async function checkQuota(
   region: string,
   model: ModelConfiguration,
@@ -102,7 +102,7 @@ async function checkTokens(
   { id: model }: ModelConfiguration,
   run: RunProgram,
 ): Promise<Finding> {
-  // `global.anthropic.claude-sonnet-4-6` is “Claude Sonnet 4.6” in the names of quotas.
+  // Quota names call `global.anthropic.claude-sonnet-4-6` “Claude Sonnet 4.6”.
   const [, family = "", major = "", minor] = /claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?(?!\d)/.exec(model) ?? [];
   const name = `${family[0]?.toUpperCase() ?? ""}${family.slice(1)} ${major}${minor === undefined ? "" : `.${minor}`}`;
   if (family === "") return finding("quotaOtherModel", { model });

@@ -31,14 +31,14 @@ export const triggerHeartbeat: Action = async (context, { args }) => {
   context.print(result, `${result.message}\n\`gsv heartbeat status\` shows its answer.`);
 };
 
-/** Longest answer that is shown, in characters; --json has more of it. */
+/** Max length of the shown answer, in characters. --json shows more. */
 const maxShown = 300;
 
 const reasons: Record<SkipReason, string> = {
-  outside_active_hours: "it came after the active hours",
+  outside_active_hours: "it was after the active hours",
   no_heartbeat_file: "there is no HEARTBEAT.md",
-  empty_heartbeat_file: "HEARTBEAT.md holds only headings and comments: write below what to look after",
-  session_busy: "the beat before was still being worked on",
+  empty_heartbeat_file: "HEARTBEAT.md contains only headings and comments: add what to do",
+  session_busy: "the previous beat was still running",
 };
 
 function describe(agents: AgentHeartbeats): string {
@@ -77,7 +77,7 @@ function stateOf({ on, everyMs, activeHours: { start, end, timezone } }: AgentHe
 }
 
 function targetOf({ target }: AgentHeartbeat): string {
-  if (target === "last") return "an owner, where they last wrote to it directly";
+  if (target === "last") return "an owner, where they last wrote directly";
   return target === "none" ? "nobody; clients see its answers" : `an owner, on ${target}`;
 }
 
@@ -86,26 +86,26 @@ function skippedOf({ lastSkippedAt, lastSkipReason }: AgentHeartbeat): string | 
   return `${moment(lastSkippedAt)}: ${reasons[lastSkipReason]}`;
 }
 
-/** Tokens that a beat of an agent with its first files sends to the model, on average. docs/costs.md says the same. */
+/** Average number of tokens that a beat sends to the model, for an agent with its initial files. As in docs/costs.md. */
 export const tokensOfBeat = 4_700;
 
-/** What a million tokens cost that are sent to Claude Sonnet 4.6, in US dollars. */
+/** Price of a million input tokens of Claude Sonnet 4.6, in US dollars. */
 const dollarsPerMillion = 3;
 
 type Times = Pick<AgentHeartbeat, "everyMs" | "activeHours">;
 
-/** What a month of an agent's heartbeat costs, in words: its model calls, and the money for what they send. */
+/** Describes the monthly cost of an agent's heartbeat: its model calls, and the price of their input. */
 function monthText(times: Times): string {
   const beats = beatsOfMonth(times);
   const dollars = (beats * tokensOfBeat * dollarsPerMillion) / 1e6;
   const money = dollars < 1 ? `$${dollars.toFixed(2)}` : `$${dollars.toFixed(0)}`;
   return (
-    `up to ${beats} model calls a month: ${money} or more where a million tokens cost $${dollarsPerMillion}; ` +
+    `up to ${beats} model calls a month: ${money} or more at $${dollarsPerMillion} for a million tokens; ` +
     "none while HEARTBEAT.md is empty"
   );
 }
 
-/** The beats of 30 days: each interval in the active hours, but at least one at the beginning of each day's hours. */
+/** Number of beats in 30 days: one per interval within the active hours, and at least one per day with active hours. */
 function beatsOfMonth({ everyMs, activeHours: { start, end } }: Times): number {
   const active = (minutesOf(end) - minutesOf(start)) * 60_000;
   const activeMs = active > 0 ? active : active + dayMs;

@@ -9,15 +9,15 @@ import { byLine, followLog, newestLines } from "./log-files.ts";
 
 type Options = Invocation["options"];
 
-/** The functions of the gateway; each has a log group `/aws/lambda/gsv-{stage}-{function}`. */
+/** The functions of the gateway. Each has a log group `/aws/lambda/gsv-{stage}-{function}`. */
 const functionNames = ["socket", "webhook", "timer", "agent"];
 
-/** The files of a local gateway's log: all functions, and the faults of the local world. */
+/** The log files of a local gateway: all functions, and the errors of the local world. */
 const localLogs = ["functions", "cloud"];
 
 /**
- * Prints the newest lines of the gateway's log, and with `ended` those that come, until it resolves. A local gateway's
- * files are read; of a gateway on AWS the AWS command line is asked for its log groups, with its own credentials.
+ * Prints the newest lines of the gateway's log and, with `ended`, new lines until it resolves. Reads the files of a local
+ * gateway. For a gateway on AWS, it runs the AWS command line, with that program's credentials.
  */
 export async function showGatewayLogs(
   context: Context,
@@ -39,23 +39,23 @@ async function localLog(
   ended?: Promise<unknown>,
 ): Promise<void> {
   if (options.function !== undefined || options.since !== undefined || options.stage !== undefined)
-    throw usage("--function, --since and --stage are about a gateway on AWS; a local one has one log");
+    throw usage("--function, --since and --stage need a gateway on AWS; a local gateway has one log");
   const files = localLogs.map((name) => join(context.dataFolder, "logs", `${name}.log`));
   const newest = await Promise.all(files.map((file) => newestLines(file, lines)));
   const merged = newest.flatMap((one) => one.lines).sort(byTime);
   for (const line of merged.slice(-lines)) context.print({ line }, line);
-  if (merged.length === 0) context.note(`gsv: ${join(context.dataFolder, "logs")} holds no log of a gateway`);
+  if (merged.length === 0) context.note(`gsv: there is no log in ${join(context.dataFolder, "logs")}`);
   if (ended === undefined) return;
   const show = () => byLine((line) => context.print({ line }, line));
   await Promise.all(files.map((file, index) => followLog(file, newest[index]?.end ?? 0, show(), ended)));
 }
 
-/** Lines are JSON that begins with the time. */
+/** Compares lines, which begin with their time. */
 function byTime(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** A call of the AWS command line that prints the log of one function. */
+/** An AWS command line that prints the log of one function. */
 interface TailCall {
   function: string;
   args: string[];
@@ -71,13 +71,13 @@ async function tailCalls(
   const { gateway, deploy } = await readConfigFile(file);
   const stage = text(options.stage) ?? (gateway?.url === url ? deploy?.stage : undefined);
   if (stage === undefined)
-    throw new Failure("stage", `${file} does not tell the stage of ${url}; name it with --stage`);
+    throw new Failure("stage", `${file} does not contain the stage of ${url}; pass --stage`);
   const wanted = text(options.function);
   if (wanted !== undefined && !functionNames.includes(wanted))
-    throw usage(`--function is one of ${functionNames.join(", ")}, not ${wanted}`);
+    throw usage(`--function must be one of ${functionNames.join(", ")}, not ${wanted}`);
   const since = text(options.since) ?? "10m";
   const seconds = durationPattern.test(since) ? durationMs(since) / 1000 : 0;
-  if (seconds < 1) throw usage(`--since: write it as 90s, 10m or 2h, not ${since}`);
+  if (seconds < 1) throw usage(`--since must be a duration such as 90s, 10m or 2h, not ${since}`);
   const region = text(options.region) ?? regionOf(url);
   const profile = text(options.profile);
   const account = [
@@ -97,7 +97,7 @@ export function regionOf(url: string): string | undefined {
   return /\.execute-api\.([a-z0-9-]+)\.amazonaws\.com/.exec(url)?.[1];
 }
 
-/** Prints the newest lines of several logs in the order of their times, with which each line begins. */
+/** Prints the newest lines of several logs, sorted by time. */
 async function newestOf(context: Context, calls: readonly TailCall[], lines: number): Promise<void> {
   const found: { function: string; line: string }[] = [];
   await Promise.all(
@@ -105,7 +105,8 @@ async function newestOf(context: Context, calls: readonly TailCall[], lines: num
   );
   found.sort((one, other) => byTime(one.line, other.line));
   for (const entry of found.slice(-lines)) print(context, entry);
-  if (found.length === 0) context.note("gsv: nothing was logged in this time; --since goes further back");
+  if (found.length === 0)
+    context.note("gsv: nothing was logged in this period; --since selects a longer one");
 }
 
 async function followAll(
@@ -127,38 +128,38 @@ function print(context: Context, entry: { function: string; line: string }): voi
   context.print(entry, `${entry.function.padEnd(7)} ${entry.line}`);
 }
 
-/** Version 1 answers `logs tail` with a list of what it knows. */
+/** Version 1 rejects `logs tail` with a list of its commands. */
 const needsVersion2 =
-  "this AWS command line has no `aws logs tail`; install version 2 (https://aws.amazon.com/cli/), or read the log groups in the console of CloudWatch";
+  "this AWS command line has no `aws logs tail`; install version 2 (https://aws.amazon.com/cli/), or read the log groups in the CloudWatch console";
 
-/** Runs `aws logs tail`. `ended` rejects with a Failure when it fails; `end` ends it. */
+/** Runs `aws logs tail`. `ended` rejects with a Failure when it fails. `end` kills it. */
 function tail(
   { terminal }: Context,
   { args }: TailCall,
-  take: (line: string) => void,
+  onLine: (line: string) => void,
 ): { ended: Promise<void>; end(): void } {
   const child = spawn("aws", args, { env: terminal.env, stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
+  let stderr = "";
   child.stdout.setEncoding("utf8").on(
     "data",
-    byLine((line) => line !== "" && take(line)),
+    byLine((line) => line !== "" && onLine(line)),
   );
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(0, 2000);
+    stderr = (stderr + text).slice(0, 2000);
   });
   const ended = new Promise<void>((resolve, reject) => {
     child.once("error", () =>
       reject(
         new Failure(
           "aws",
-          "the log is read by the AWS command line, which is not here; install it (https://aws.amazon.com/cli/), or read the log groups in the console of CloudWatch",
+          "reading the log needs the AWS command line; install it (https://aws.amazon.com/cli/), or read the log groups in the CloudWatch console",
         ),
       ),
     );
     child.once("close", (status, signal) => {
       if (status === 0 || signal !== null) return resolve();
-      if (/invalid choice/i.test(said)) return reject(new Failure("aws", needsVersion2));
-      const reason = said.replace(/\s*\n\s*/g, " ").trim() || `exit code ${status}`;
+      if (/invalid choice/i.test(stderr)) return reject(new Failure("aws", needsVersion2));
+      const reason = stderr.replace(/\s*\n\s*/g, " ").trim() || `exit code ${status}`;
       reject(new Failure("aws", `aws ${args.slice(0, 3).join(" ")} failed: ${reason}`));
     });
   });

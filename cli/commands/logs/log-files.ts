@@ -1,23 +1,23 @@
 import { open, readFile, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How often a followed log is read, in milliseconds. */
+/** Interval between reads of a followed log, in milliseconds. */
 const readEveryMs = 250;
 
-/** The newest lines of a log file, and the byte behind them. A missing file is empty. */
-export async function newestLines(file: string, most: number): Promise<{ lines: string[]; end: number }> {
+/** Returns the newest lines of a log file, and the file's size in bytes. A missing file is empty. */
+export async function newestLines(file: string, maxLines: number): Promise<{ lines: string[]; end: number }> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return Buffer.alloc(0);
     throw error;
   });
   const lines = bytes.toString("utf8").split("\n");
   if (lines.at(-1) === "") lines.pop();
-  return { lines: lines.slice(-most), end: bytes.length };
+  return { lines: lines.slice(-maxLines), end: bytes.length };
 }
 
 /**
- * Passes on what is written to a log file from byte `start` on, until `ended` resolves. A file that is replaced by a
- * new one, as when the log is rotated, is read to its end first.
+ * Passes new content of a log file to `write`, from byte `start` on, until `ended` resolves. When the log is rotated, the
+ * old file is read to its end first.
  */
 export async function followLog(
   file: string,
@@ -52,12 +52,12 @@ export async function followLog(
   }
 }
 
-/** Passes on each complete line of a text that comes in pieces, without its line break. */
-export function byLine(take: (line: string) => void): (text: string) => void {
+/** Returns a function that accepts chunks of text, and calls `onLine` with each complete line without its line break. */
+export function byLine(onLine: (line: string) => void): (text: string) => void {
   let rest = "";
   return (text) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) take(line);
+    for (const line of lines) onLine(line);
   };
 }

@@ -3,15 +3,15 @@ import type { CommandEntry } from "../../app/program.ts";
 /** `gsv logs` */
 export const logsCommand: CommandEntry = {
   name: "logs",
-  summary: "the newest log lines of a node, or of the gateway; with -f also those that come",
+  summary: "the newest log lines of a node or of the gateway; -f follows the log",
   options: [
-    ["-f, --follow", "go on with what is written, until Ctrl-C"],
-    ["--node <id>", "which node (needed when several are connected)"],
-    ["--lines <n>", "how many (default 100, most 5000)"],
-    ["--gateway", "of the gateway: the files of a local one, or CloudWatch by the AWS command line"],
-    ["--function <name>", "with --gateway on AWS: only of socket, webhook, timer or agent"],
+    ["-f, --follow", "print new lines until Ctrl-C"],
+    ["--node <id>", "the node (required when several are connected)"],
+    ["--lines <n>", "number of lines (default 100, max 5000)"],
+    ["--gateway", "the gateway's log: local files, or CloudWatch through the AWS command line"],
+    ["--function <name>", "with --gateway on AWS: only socket, webhook, timer or agent"],
     ["--since <duration>", "with --gateway on AWS: how far back, such as 1h (default 10m)"],
-    ["--stage <name>", "with --gateway on AWS: which stage (default: the config file's)"],
+    ["--stage <name>", "with --gateway on AWS: the stage (default: the config file's)"],
     ["--profile <name>", "AWS profile"],
     ["--region <name>", "AWS region (default: that of the gateway's address)"],
   ],

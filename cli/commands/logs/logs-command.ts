@@ -8,18 +8,18 @@ import type { Action } from "../../app/program.ts";
 import { RequestError } from "../../gateway/request-error.ts";
 import { showGatewayLogs } from "./gateway-logs.ts";
 
-/** Options that only the log of a gateway on AWS has. */
+/** Options that apply only to the log of a gateway on AWS. */
 const gatewayOptions = ["function", "since", "stage", "profile", "region"];
 
 export const logs: Action = async (context, { options }) => {
   const lines = wholeNumber("--lines", options.lines, 1, 5000);
   if (options.gateway === true) {
-    if (options.node !== undefined) throw usage("--gateway and --node are two logs; ask for one");
+    if (options.node !== undefined) throw usage("--gateway and --node are different logs; choose one");
     const show = (ended?: Promise<unknown>) => showGatewayLogs(context, options, lines ?? 100, ended);
     return options.follow === true ? untilInterrupted(show) : show();
   }
   const stray = gatewayOptions.find((name) => options[name] !== undefined);
-  if (stray !== undefined) throw usage(`--${stray} is about the gateway's log: add --gateway`);
+  if (stray !== undefined) throw usage(`--${stray} needs --gateway`);
   const wanted = { nodeId: text(options.node), lines };
   if (options.follow === true) return untilInterrupted((ended) => followNodeLog(context, wanted, ended));
   await showNodeLog(context, wanted);
@@ -31,7 +31,7 @@ async function showNodeLog(
 ): Promise<void> {
   const gateway = await context.gateway();
   const answer = await gateway.request("logs.get", wanted);
-  if (answer.truncated) context.note(`(${answer.nodeId}: older lines left out)`);
+  if (answer.truncated) context.note(`(${answer.nodeId}: older lines omitted)`);
   context.print(answer, answer.lines.join("\n"));
 }
 
@@ -44,16 +44,16 @@ async function untilInterrupted(follow: (ended: Promise<unknown>) => Promise<voi
   }
 }
 
-/** How often a node is asked for new lines, in milliseconds. */
+/** Interval between requests for new lines, in milliseconds. */
 const askEveryMs = 2000;
 
-/** Lines that are asked for each time; more that came between two questions are lost. */
+/** Number of lines per request. If more arrive between two requests, the oldest are lost. */
 const askedLines = 1000;
 
 /**
- * Prints the newest lines of a node's log, then those that come, until `ended` resolves. The node is asked again and
- * again, because it does not tell its log by itself; while it is away its lines are waited for.
- * @throws RequestError of the first question, and of a later one that waiting does not help
+ * Prints the newest lines of a node's log, then new lines until `ended` resolves. Polls the node, because nodes do not
+ * push their log. Waits while the node is away.
+ * @throws RequestError of the first request, and of a later one that is not temporary
  */
 export async function followNodeLog(
   context: Context,
@@ -81,22 +81,22 @@ export async function followNodeLog(
       const next = await gateway.request("logs.get", { nodeId: node, lines: askedLines });
       if (isAway) context.note(`gsv: the node ${node} is back`);
       isAway = false;
-      print(linesBehind(seen, next.lines));
+      print(linesAfter(seen, next.lines));
       seen = next.lines;
     } catch (error) {
-      if (!(error instanceof RequestError && isPassing(error))) throw error;
+      if (!(error instanceof RequestError && isTemporary(error))) throw error;
       if (!isAway) context.note(`gsv: the node ${node} does not answer (${error.message}); waiting for it`);
       isAway = true;
     }
   }
 }
 
-function isPassing(error: RequestError): boolean {
+function isTemporary(error: RequestError): boolean {
   return error.retryable || error.code === code.unavailable || error.code === code.notConnected;
 }
 
-/** The lines of `next` behind those that were seen; all of it when nothing of what was seen is in it. */
-export function linesBehind(seen: readonly string[], next: readonly string[]): string[] {
+/** The lines of `next` after those in `seen`; all lines when none of them was seen. */
+export function linesAfter(seen: readonly string[], next: readonly string[]): string[] {
   for (let end = next.length; end > 0; end--) {
     const length = Math.min(end, seen.length);
     if (length === 0) break;

@@ -7,7 +7,7 @@ import type { Action } from "../../app/program.ts";
 const minute = (at: number) => `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 const off = "dreaming is off: `gsv config set dreaming.enabled true` turns it on";
 
-/** Sweeps the memories of an agent, shows what a sweep would do, or when it was done. */
+/** Sweeps the memories of an agent, or shows what a sweep would do, or the last and next sweep. */
 export const dream: Action = async (context, { options }) => {
   const { dryRun = false, status = false } = options as { dryRun?: boolean; status?: boolean };
   if (dryRun && status) throw usage("--dry-run and --status: choose one");
@@ -19,7 +19,7 @@ export const dream: Action = async (context, { options }) => {
   }
   const result = await gateway.request("memory.dream", { agentId, dryRun });
   if (result.busy)
-    return context.print(result, "another sweep of this agent is at it; `--status` shows its end");
+    return context.print(result, "another sweep of this agent is running; `--status` shows its result");
   context.print(result, [...rows(result.verdicts), summaryText(result.sweep, result.dryRun)].join("\n"));
 };
 
@@ -43,7 +43,7 @@ function summaryText(sweep: DreamSummary, dryRun = false): string {
   const parts = [
     `${promoted} of ${candidates} recalled memories ${would}`,
     ...(alreadyPromoted > 0 ? [`${alreadyPromoted} promoted before`] : []),
-    ...(secrets > 0 ? [`${secrets} kept out because they hold a secret`] : []),
+    ...(secrets > 0 ? [`${secrets} skipped because they contain a secret`] : []),
     ...(commit === undefined ? [] : [`commit ${commit.slice(0, 7)}`]),
     ...(refused === undefined ? [] : [visible(refused)]),
   ];
@@ -56,7 +56,7 @@ function statusText(status: DreamResults["memory.dreaming"]): string {
     nextAt === undefined ? "next: when the agent has recalled something" : `next: ${minute(nextAt)}`;
   return [
     last ? `last: ${minute(last.at)}: ${summaryText(last)}` : "last: never",
-    ...(unfinishedAt === undefined ? [] : [`begun, and gone on with soon: ${minute(unfinishedAt)}`]),
+    ...(unfinishedAt === undefined ? [] : [`unfinished, will be continued: ${minute(unfinishedAt)}`]),
     enabled ? next : off,
   ].join("\n");
 }

@@ -7,19 +7,19 @@ import type { Action } from "../../app/program.ts";
 const agentOf = ({ options }: Invocation) => ({ agentId: text(options.agent) });
 const day = (at: number) => new Date(at).toISOString().slice(0, 16).replace("T", " ");
 
-/** The memories of an agent, or those that fit a question. */
+/** Lists the memories of an agent, or those that match a question. */
 export const listMemories: Action = async (context, invocation) => {
   const limit = Number(text(invocation.options.limit) ?? 100);
-  if (!Number.isInteger(limit) || limit < 1) throw usage("--limit is a whole number from 1 to 1000");
+  if (!Number.isInteger(limit) || limit < 1) throw usage("--limit must be a whole number from 1 to 1000");
   const gateway = await context.gateway();
   const asked = { ...agentOf(invocation), query: invocation.args.join(" "), limit };
   const result = await gateway.request("memory.list", asked);
   const rows = result.memories.map((memory) => [memory.id, whereFrom(memory), visible(memory.text)]);
-  const none = "(no memories: a reset and a compaction write them, and `gsv memory add`)";
+  const none = "(no memories: resets, compactions and `gsv memory add` write them)";
   context.print(result, rows.length > 0 ? columns(["ID", "FROM", "MEMORY"], rows) : none);
 };
 
-/** Where a memory stands, where it came from, and what was said there. */
+/** Shows the files that contain a memory, its origin, and the messages it came from. */
 export const explainMemory: Action = async (context, invocation) => {
   const gateway = await context.gateway();
   const asked = { ...agentOf(invocation), id: invocation.args[0] ?? "" };
@@ -28,15 +28,15 @@ export const explainMemory: Action = async (context, invocation) => {
     visible(memory.text),
     ...memory.places.map(({ path, line }) => `  in ${visible(path)}, line ${line}`),
     `  ${originText(memory)}`,
-    ...sources.flatMap(({ at, role, sessionId, message, text: said }) => [
+    ...sources.flatMap(({ at, role, sessionId, message, text }) => [
       `  ${day(at)}  ${role}  ${visible(sessionId)} message ${message}`,
-      `    ${visible(said)}`,
+      `    ${visible(text)}`,
     ]),
   ];
   context.print({ memory, sources }, lines.join("\n"));
 };
 
-/** Writes a memory down. */
+/** Adds a memory. */
 export const addMemory: Action = async (context, invocation) => {
   const gateway = await context.gateway();
   const asked = { ...agentOf(invocation), text: invocation.args.join(" ") };
@@ -44,29 +44,30 @@ export const addMemory: Action = async (context, invocation) => {
   context.print(result, `remembered ${result.memory.id}`);
 };
 
-/** Takes a memory out of every file, and out of the history when it is told so. */
+/** Removes a memory from all files, and with --everywhere from the history. */
 export const forgetMemory: Action = async (context, invocation) => {
   const everywhere = invocation.options.everywhere === true;
   const gateway = await context.gateway();
   const asked = { ...agentOf(invocation), id: invocation.args[0] ?? "", everywhere };
   const result = await gateway.request("memory.forget", asked);
-  const out = result.files.length > 0 ? `taken out of ${result.files.map(visible).join(", ")}` : "in no file";
+  const out =
+    result.files.length > 0 ? `removed from ${result.files.map(visible).join(", ")}` : "it was in no file";
   const history =
     result.commits === undefined
-      ? "The history of the workspace keeps it; --everywhere takes it out of there too."
-      : `${result.commits} commits of the history were written anew without it.`;
-  const rest = "What was said in the conversation stays in its archive.";
+      ? "The history of the workspace still contains it; --everywhere removes it there, too."
+      : `${result.commits} commits of the history were rewritten without it.`;
+  const rest = "The archive of the conversation still contains its messages.";
   context.print(result, [`forgotten: ${out}`, history, rest].join("\n"));
 };
 
-/** Strikes a memory out, and writes down what holds instead. */
+/** Strikes a memory out and adds its replacement. */
 export const correctMemory: Action = async (context, invocation) => {
   const [id = "", ...words] = invocation.args;
   const gateway = await context.gateway();
   const asked = { ...agentOf(invocation), id, text: words.join(" ") };
   const result = await gateway.request("memory.correct", asked);
   const struck = result.files.map(visible).join(", ");
-  context.print(result, `struck out in ${struck}; in its place: ${result.by.id} ${visible(result.by.text)}`);
+  context.print(result, `struck out in ${struck}; replaced by ${result.by.id} ${visible(result.by.text)}`);
 };
 
 function whereFrom({ record, places }: Memory): string {
@@ -75,10 +76,10 @@ function whereFrom({ record, places }: Memory): string {
 }
 
 function originText({ record }: Memory): string {
-  if (!record) return "nobody has noted where it came from: it was written into the file";
+  if (!record) return "its origin is not recorded: it was written into the file directly";
   const how = {
-    agent: "the agent was told to remember it",
-    extraction: "picked out when its messages were archived",
+    agent: "the agent was asked to remember it",
+    extraction: "extracted when its messages were archived",
     client: "you wrote it",
   };
   const session = record.sessionKey === undefined ? "" : ` in ${visible(record.sessionKey)}`;

@@ -4,9 +4,9 @@ export const forgetNode: Action = async (context, { args, options }) => {
   const gateway = await context.gateway();
   const force = options.force === true;
   const result = await gateway.request("node.forget", { nodeId: args[0] ?? "", force });
-  const ended = result.disconnected ? "; its connection is ended" : "";
-  const told = result.removed
-    ? `any node token may use the id ${result.nodeId} now${ended}`
+  const ended = result.disconnected ? "; its connection was closed" : "";
+  const outcome = result.removed
+    ? `any node token may now use the id ${result.nodeId}${ended}`
     : `the id ${result.nodeId} belonged to no token${ended}`;
-  context.print(result, told);
+  context.print(result, outcome);
 };

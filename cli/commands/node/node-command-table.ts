@@ -2,23 +2,23 @@ import type { CommandEntry } from "../../app/program.ts";
 
 const nodeOptions: NonNullable<CommandEntry["options"]> = [
   ["--id <id>", "name of this node (default: the config file's, else this machine's name)"],
-  ["--workspace <folder>", "where relative paths start (default: the config file's, else this folder)"],
+  ["--workspace <folder>", "base folder of relative paths (default: the config file's, else this folder)"],
 ];
 
 const service = async () => (await import("./service/service-commands.ts")).serviceCommands(process.platform);
 
-/** The commands about the node as a service of this machine. */
+/** The commands that manage the node as a service. */
 const serviceEntries: readonly CommandEntry[] = [
   {
     name: "install",
-    summary: "run the node as a service of this machine (systemd, launchd): now, and after each start",
+    summary: "run the node as a service (systemd, launchd), now and after each boot",
     options: nodeOptions,
     examples: ["node install --id laptop --workspace ~/projects", "node install --token -"],
     load: async () => (await service()).install,
   },
   {
     name: "uninstall",
-    summary: "end the service and remove it, with its token",
+    summary: "stop and remove the service and its token",
     examples: ["node uninstall"],
     load: async () => (await service()).uninstall,
   },
@@ -30,13 +30,13 @@ const serviceEntries: readonly CommandEntry[] = [
   },
   {
     name: "stop",
-    summary: "stop the service until it is started, or this machine is",
+    summary: "stop the service until `gsv node start` or the next boot",
     examples: ["node stop"],
     load: async () => (await service()).stop,
   },
   {
     name: "status",
-    summary: "whether the service is installed, runs, and is connected; its last error",
+    summary: "whether the service is installed, running and connected; its last error",
     examples: ["node status", "node status --json"],
     load: async () => (await service()).status,
   },
@@ -44,23 +44,23 @@ const serviceEntries: readonly CommandEntry[] = [
     name: "logs",
     summary: "the newest lines of the service's log on this machine",
     options: [
-      ["-f, --follow", "go on with what is written, until Ctrl-C"],
-      ["--lines <n>", "how many lines (default 100)"],
+      ["-f, --follow", "print new lines until Ctrl-C"],
+      ["--lines <n>", "number of lines (default 100)"],
     ],
     examples: ["node logs -f", "node logs --lines 20"],
     load: async () => (await service()).logs,
   },
 ];
 
-/** `gsv node`, and the commands about nodes */
+/** `gsv node …` */
 export const nodeCommand: CommandEntry = {
   name: "node",
-  summary: "lend this machine's files and shell to the agent, until Ctrl-C",
+  summary: "give the agent access to this machine's files and shell, until Ctrl-C",
   options: [
     ...nodeOptions,
     [
       "--unattended <file>",
-      "as a service: log to this file, and after a refusal wait ten minutes before it ends",
+      "run as a service: log to this file, and wait ten minutes before exiting after a refusal",
     ],
   ],
   examples: ["node --id laptop --workspace ~/projects", "node --unattended ~/gsv-node.log"],
@@ -69,8 +69,8 @@ export const nodeCommand: CommandEntry = {
     ...serviceEntries,
     {
       name: "forget <id>",
-      summary: "let another token use a node's id, which belongs to the token that used it first",
-      options: [["--force", "also when the node is connected; its connection is ended"]],
+      summary: "release a node's id, which is bound to the token that first used it",
+      options: [["--force", "also when the node is connected; closes its connection"]],
       examples: ["node forget laptop", "node forget laptop --force"],
       load: async () => (await import("./forget-command.ts")).forgetNode,
     },
@@ -80,7 +80,7 @@ export const nodeCommand: CommandEntry = {
 /** `gsv tools …` */
 export const toolsCommand: CommandEntry = {
   name: "tools",
-  summary: "the tools of connected nodes: list them, call one yourself",
+  summary: "list and call the tools of connected nodes",
   examples: ["tools list"],
   commands: [
     {
@@ -92,7 +92,7 @@ export const toolsCommand: CommandEntry = {
     {
       name: "call <tool> [args...]",
       summary: "call a tool; arguments as name=value, or all as one JSON object",
-      options: [["--args <json>", "all arguments as one JSON object, which may also stand behind the tool"]],
+      options: [["--args <json>", "all arguments as one JSON object, which may also follow the tool's name"]],
       examples: ['tools call laptop__Bash command="ls -la"', `tools call laptop__Glob '{"pattern":"*.md"}'`],
       load: async () => (await import("./tool-commands.ts")).callTool,
     },

@@ -15,7 +15,7 @@ import { type NodeOptions, type RunningNode, startNode } from "../../node/node-r
 import type { CallChange } from "../../node/running-calls.ts";
 import { nodePlace } from "./node-settings.ts";
 
-/** How long an unattended node waits after a refusal before it ends and is started again, in ms. */
+/** Time that an unattended node waits after a refusal before it exits and its supervisor restarts it, in ms. */
 const unattendedWaitMs = 10 * 60_000;
 
 export const node: Action = async (context, { options }) => {
@@ -26,10 +26,8 @@ export const node: Action = async (context, { options }) => {
     await runNode(context, options, log, signal.received);
   } catch (error) {
     if (log !== undefined) {
-      log(
-        `${new Date().toISOString()} ended: ${failureOf(error).message}; the next attempt is in ten minutes`,
-      );
-      // What starts it again at once would otherwise ask the gateway all the time.
+      log(`${new Date().toISOString()} ended: ${failureOf(error).message}; next attempt in ten minutes`);
+      // Without the wait, a supervisor that restarts the node at once would flood the gateway.
       await Promise.race([sleep(unattendedWaitMs), signal.received]);
     }
     throw error;
@@ -47,10 +45,10 @@ async function runNode(
   const settings = await context.settings();
   const { url, token } = await context.address();
   const { nodeId, workspace } = nodePlace(context, settings, options);
-  const told = log === undefined ? terminalOf(context) : { onLog: log };
+  const handlers = log === undefined ? terminalHandlers(context) : { onLog: log };
   const journalFolder = join(configFolder(context.terminal.env), "node");
   const waitsForPlace = log !== undefined;
-  const node = { url, token, nodeId, workspace, version, journalFolder, waitsForPlace, ...told };
+  const node = { url, token, nodeId, workspace, version, journalFolder, waitsForPlace, ...handlers };
   const running =
     text(options.id) || log
       ? { ...startNode(node), nodeId }
@@ -58,8 +56,8 @@ async function runNode(
   await untilEnded(context, running, { workspace, url }, signalled);
 }
 
-/** What a node in the foreground tells: at a terminal what it runs, anywhere else the lines of its log. */
-function terminalOf(context: Context): Pick<NodeOptions, "onLog" | "onCall"> {
+/** The output of a node in the foreground: its calls on a terminal, its log lines elsewhere. */
+function terminalHandlers(context: Context): Pick<NodeOptions, "onLog" | "onCall"> {
   if (!context.terminal.stderr.isTTY) return { onLog: (line) => context.note(line) };
   return {
     onLog: (line, isOfCall) => {
@@ -69,9 +67,9 @@ function terminalOf(context: Context): Pick<NodeOptions, "onLog" | "onCall"> {
   };
 }
 
-/** Says that a node's id is in use, and which one is tried instead. */
+/** The message that a node's id is in use, and which one is used instead. */
 export function idTaken(nodeId: string, next: string): string {
-  return `gsv: a node with the id ${nodeId} is connected already; this one is ${next} (--id chooses another)`;
+  return `gsv: a node with the id ${nodeId} is already connected; this one is ${next} (--id chooses another)`;
 }
 
 async function untilEnded(
@@ -80,9 +78,13 @@ async function untilEnded(
   place: { workspace: string; url: string },
   signalled: Promise<unknown>,
 ): Promise<void> {
-  const told = { nodeId, ...place };
+  const result = { nodeId, ...place };
   const ready = connection.open().then(
-    () => context.print(told, `node ${nodeId} lends ${place.workspace} to ${place.url}; Ctrl-C ends it`),
+    () =>
+      context.print(
+        result,
+        `node ${nodeId} gives ${place.url} access to ${place.workspace}; Ctrl-C stops it`,
+      ),
     () => undefined,
   );
   try {
@@ -94,14 +96,14 @@ async function untilEnded(
   }
 }
 
-/** A call of this time is worth a line before it has ended, ms. */
-const soonMs = 1000;
+/** A call that takes longer than this gets a line before it has ended, ms. */
+const quickMs = 1000;
 
 /**
- * Tells the terminal of a node what the node runs: a line for each call that has ended, and one before for a call that takes
- * a while. Returns what takes notice of calls.
+ * Prints the calls of a node: a line for each ended call, and before it a line for a call that takes longer than `waitMs`.
+ * Returns the handler for `onCall`.
  */
-export function callLines(print: (line: string) => void, waitMs = soonMs): (change: CallChange) => void {
+export function callLines(print: (line: string) => void, waitMs = quickMs): (change: CallChange) => void {
   const running = new Map<string, NodeJS.Timeout>();
   return ({ outcome, ...call }) => {
     if (outcome === undefined) {
@@ -117,20 +119,20 @@ export function callLines(print: (line: string) => void, waitMs = soonMs): (chan
     const isError = "error" in outcome;
     const report = isError ? undefined : commandResult(outcome.result);
     const command = report && { failure: report.failure, durationMs: report.durationMs };
-    // Of what came no more is shown than the exit: it is the agent's.
+    // Show how the call ended, but not its output: that is meant for the agent.
     const preview = isError ? outcome.error : "";
     print(toolLine({ kind: "tool", ...call, isError, preview, ...(command ? { command } : {}) }));
   };
 }
 
-/** Size above which a log file is put aside, in bytes. */
-const defaultMostBytes = 5 * 1024 * 1024;
+/** Size above which a log file is rotated, in bytes. */
+const defaultMaxBytes = 5 * 1024 * 1024;
 
 /**
- * Returns a function that appends one line to a log file. A file above `maxBytes` is renamed to `{file}.1`, and that to
- * `{file}.2`, which is the oldest one that is kept. Lines are lost when the disk is full.
+ * Returns a function that appends one line to a log file. A file above `maxBytes` is renamed to `{file}.1`, and that one to
+ * `{file}.2`, the oldest one kept. Lines are lost when the disk is full.
  */
-export function openRotatingLog(file: string, maxBytes = defaultMostBytes): (line: string) => void {
+export function openRotatingLog(file: string, maxBytes = defaultMaxBytes): (line: string) => void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   let bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return (line) => {

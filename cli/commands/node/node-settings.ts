@@ -7,15 +7,15 @@ import { type Invocation, text } from "../../app/options.ts";
 import type { Settings } from "../../app/settings.ts";
 import { machineId } from "../../gateway/machine-id.ts";
 
-/** The id that a user chose for a node. @throws Failure (usage) when no gateway takes it */
+/** Checks a node id that the user chose. @throws Failure (usage) when it is invalid */
 export function checkedNodeId(id: string): string {
   if (peerIdPattern.test(id)) return id;
   throw usage(
-    `a node's id is of letters, digits and . _ : @ -, at most 64, and begins with a letter or digit, not "${id}"; choose another with --id or \`gsv local-config set node.id\``,
+    `a node's id has at most 64 letters, digits and . _ : @ -, and begins with a letter or digit, not "${id}"; choose another with --id or \`gsv local-config set node.id\``,
   );
 }
 
-/** The id and the folder of this machine's node: from the options, else the config file, else the machine's. */
+/** The id and the workspace of this machine's node: from the options, else the config file, else the defaults. */
 export function nodePlace(
   { terminal }: Context,
   settings: Settings,
@@ -23,7 +23,7 @@ export function nodePlace(
 ): { nodeId: string; workspace: string } {
   const nodeId = checkedNodeId(text(options.id) ?? settings.nodeId ?? machineId(hostname()));
   const chosen = text(options.workspace) ?? settings.workspace ?? ".";
-  // The config file's value was not expanded by a shell.
+  // Expand `~`: no shell has done so for a value of the config file.
   return {
     nodeId,
     workspace: resolve(terminal.cwd, chosen.replace(/^~(?=\/|$)/, terminal.env.HOME || homedir())),

@@ -20,7 +20,7 @@ export const callTool: Action = async (context, { args, options }) => {
   const [name = "", ...given] = args;
   if (typeof options.args === "string" && given.length > 0)
     throw usage("give the arguments as name=value or with --args, not both");
-  // The name of an argument never begins with a brace: one word that does is all arguments as JSON.
+  // Argument names never begin with a brace, so a single word that does is the JSON of all arguments.
   const json =
     text(options.args) ?? (given.length === 1 && /^\s*\{/.test(given[0] ?? "") ? given[0] : undefined);
   const gateway = await context.gateway();
@@ -31,7 +31,7 @@ export const callTool: Action = async (context, { args, options }) => {
       name,
       tools.map((known) => known.name),
     );
-    throw new Failure(404, `no tool ${name}${meant}; \`gsv tools list\` shows all tools`);
+    throw new Failure(404, `there is no tool ${name}${meant}; \`gsv tools list\` shows all tools`);
   }
   const parsed = json === undefined ? argumentsOf(given, tool) : parseArguments(json);
   const answer = await gateway.request("tool.invoke", { tool: name, args: parsed }, toolTimeoutMs);
@@ -46,12 +46,12 @@ function parseArguments(json: string): Record<string, unknown> {
     throw usage(`the arguments are not JSON: ${(error as Error).message}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw usage('the arguments must be a JSON object, for instance {"path":"."}');
+    throw usage('the arguments must be a JSON object, for example {"path":"."}');
   return value as Record<string, unknown>;
 }
 
 /**
- * Parses `name=value` pairs by the tool's schema: string arguments stay text; others are parsed as JSON when
+ * Parses `name=value` pairs by the tool's schema: string arguments remain text; others are parsed as JSON when
  * valid.
  */
 function argumentsOf(pairs: string[], tool: ToolDefinition): Record<string, unknown> {

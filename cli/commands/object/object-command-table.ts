@@ -5,9 +5,9 @@ const where = [
   ["--conversation <id>", "an earlier conversation of the session (`session history` lists them)"],
 ] as const;
 
-/** Options of an export and an import, under both of their names. */
+/** Options of export and import, for the commands of `gsv object` and `gsv session`. */
 export const exportOptions = [
-  ["--agent <id>", "agent that the conversation belongs to, instead of a session"],
+  ["--agent <id>", "agent that owns the conversation, instead of a session"],
   ["--format <format>", "pi (default), turns, openai, anthropic or nexo"],
   ["--redact", "replace keys, tokens and home folders with [REDACTED:…]"],
 ] as const;
@@ -19,7 +19,7 @@ export const importOptions = [
 export const objectCommand: CommandEntry = {
   name: "object",
   summary:
-    "read, export and import what a conversation consists of: prompts, tool calls, files, with their versions",
+    "read, export and import the objects of a conversation: prompts, tool calls and files, with their versions",
   examples: ["object list", "object get chat:0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11"],
   commands: [
     {
@@ -27,7 +27,7 @@ export const objectCommand: CommandEntry = {
       summary: "the objects of a session's conversation",
       options: [
         ...where,
-        ["--type <type>", "only these: system_prompt, toolcall, chat, session or file"],
+        ["--type <type>", "only this type: system_prompt, toolcall, chat, session or file"],
         ["--limit <n>", "maximum number (default 200)"],
         ["--offset <n>", "skip the first n"],
       ],
@@ -40,7 +40,7 @@ export const objectCommand: CommandEntry = {
       options: [
         ["--version-no <n>", "by its number"],
         ["--at <time>", "as of this time: 2026-03-01T09:00:00Z, or milliseconds"],
-        ["--message <n>", "as of message n; for a prompt, the version that message n was made from"],
+        ["--message <n>", "as of message n; for a prompt, the version that produced message n"],
         ["--hash <sha256>", "by the hash of its content or of the whole object"],
         ["--content", "print only the content"],
         ...where,
@@ -65,7 +65,7 @@ export const objectCommand: CommandEntry = {
     },
     {
       name: "diff <id> [otherId]",
-      summary: "the lines that differ between two versions of an object, or between two objects",
+      summary: "the differences between two versions of an object, or between two objects",
       options: [
         ["--from <n>", "version of the first (default: 1, or the newest when two objects are named)"],
         ["--to <n>", "version of the second (default: the newest)"],
@@ -91,8 +91,8 @@ export const objectCommand: CommandEntry = {
     },
     {
       name: "import <file>",
-      summary: "begin a session with an exported conversation (pi or turns); - reads standard input",
-      options: [["--session <key>", "session to begin (default: a new one)"], ...importOptions],
+      summary: "start a session with an exported conversation (pi or turns); - reads standard input",
+      options: [["--session <key>", "session to start (default: a new one)"], ...importOptions],
       examples: [
         "object import conversation.jsonl --session agent:main:holidays",
         "gsv object export --format turns | gsv object import - --session copy",

@@ -16,7 +16,7 @@ import { type Invocation, type OptionValue, text, wholeNumber } from "../../app/
 import type { Action } from "../../app/program.ts";
 import { type Terminal, writeText } from "../../app/terminal.ts";
 
-/** Maximum number of a version, message or offset. */
+/** Max value of a version, message or offset. */
 const maxNumber = 1_000_000;
 
 /** Maximum bytes of text in one page of an export. */
@@ -50,7 +50,7 @@ export const listObjects: Action = async (context, invocation) => {
   ]);
   context.print(list, columns(["TYPE", "ID", "VERSION", "AT", "WHAT"], rows));
   const rest = list.count - list.objects.length - (offset ?? 0);
-  if (rest > 0) context.note(`${rest} more: --limit and --offset show them`);
+  if (rest > 0) context.note(`${rest} more; use --limit and --offset to show them`);
 };
 
 /** The last column of a list. */
@@ -154,7 +154,7 @@ export const exportConversation: Action = async (context, { args, options }) => 
   } while (next !== undefined);
 };
 
-/** Begins a session with an exported conversation. */
+/** Starts a session with an exported conversation. */
 export const importConversation: Action = async (context, { args, options }) => {
   const [file = "-", given = text(options.session)] = args;
   const lines = await linesOf(file, context.terminal);
@@ -164,7 +164,7 @@ export const importConversation: Action = async (context, { args, options }) => 
   const gateway = await context.gateway();
   const imported = await gateway.request("session.import", { sessionKey, importId, format, lines });
   const many = imported.messages === 1 ? "1 message" : `${imported.messages} messages`;
-  context.print(imported, `${many} imported; go on with them: gsv client --session ${imported.sessionKey}`);
+  context.print(imported, `${many} imported; continue with: gsv client --session ${imported.sessionKey}`);
 };
 
 /** @throws Failure (usage) for an unknown value of an option */

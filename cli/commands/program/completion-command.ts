@@ -1,10 +1,10 @@
 import type { Action, CommandEntry } from "../../app/program.ts";
 import { type CommandWords, completionWords } from "./completion-words.ts";
 
-/** Scripts that have a shell complete the words of `gsv`. All names in them are a-z, 0-9 and -. */
+/** Completion scripts for shells. All names in them consist of a-z, 0-9 and -. */
 
 /**
- * For bash. The words before the cursor choose a command; then come its options where a word begins with `-`, else the
+ * For bash. The words before the cursor select a command. Completes its options for a word that begins with `-`, else the
  * commands of its group, else files.
  */
 function bashScript(words: readonly CommandWords[]): string {
@@ -55,7 +55,7 @@ complete -o filenames -F _gsv gsv
 `;
 }
 
-/** For zsh, which runs completions of bash by its own function \`bashcompinit\`. */
+/** For zsh, which runs bash completions with its function `bashcompinit`. */
 function zshScript(words: readonly CommandWords[]): string {
   const [, ...lines] = bashScript(words).split("\n");
   return `# zsh completion of gsv: eval "$(gsv completion zsh)"
@@ -64,7 +64,7 @@ autoload -Uz bashcompinit && bashcompinit
 ${lines.join("\n")}`;
 }
 
-/** For fish: a line for each command and option, with what it does. */
+/** For fish: a line for each command and option, with its description. */
 function fishScript(words: readonly CommandWords[]): string {
   const lines = words.flatMap(({ path, commands, options }) => {
     const steps = path.split(" ").filter((word) => word !== "");
@@ -82,22 +82,22 @@ function fishScript(words: readonly CommandWords[]): string {
         const given = flags.map((flag) =>
           flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
         );
-        const taken = { none: "", file: " -r -F", other: " -x" }[value];
-        return `complete -c gsv${when([...seen, ...none])} ${given.join(" ")}${taken} -d ${quoted(description)}`;
+        const argument = { none: "", file: " -r -F", other: " -x" }[value];
+        return `complete -c gsv${when([...seen, ...none])} ${given.join(" ")}${argument} -d ${quoted(description)}`;
       }),
     ];
   });
   return `# fish completion of gsv: gsv completion fish | source\n${lines.join("\n")}\n`;
 }
 
-/** A text as one word of fish. */
+/** Quotes a text for fish. */
 function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, "\\$&")}'`;
 }
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** Prints the script that has a shell complete the words of `entries`. */
+/** Prints the script with which a shell completes the commands in `entries`. */
 export function printCompletion(shell: keyof typeof scripts, entries: readonly CommandEntry[]): Action {
   return async (context) => {
     const script = scripts[shell](completionWords(entries));

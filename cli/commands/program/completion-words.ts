@@ -1,10 +1,10 @@
 import { type CommandEntry, globalOptions, namesOf } from "../../app/program.ts";
 
-/** What may follow the words of one command. */
+/** The words that may follow one command. */
 export interface CommandWords {
   /** The command's words without `gsv`: `session list`; empty for `gsv` itself. */
   path: string;
-  /** The commands of a group, aliases among them, and what they do. */
+  /** The commands of a group, including aliases, with their summaries. */
   commands: readonly { name: string; summary: string }[];
   options: readonly OptionWords[];
 }
@@ -14,11 +14,11 @@ export interface OptionWords {
   /** `-f` and `--follow`. */
   names: readonly string[];
   description: string;
-  /** What stands behind it: nothing, the name of a file or folder, or another value. */
+  /** The option's value: none, a file or folder, or another one. */
   value: "none" | "file" | "other";
 }
 
-/** Every command of `gsv` with what may follow it, `gsv` itself first. */
+/** Every command of `gsv` with the words that may follow it, `gsv` itself first. */
 export function completionWords(entries: readonly CommandEntry[]): CommandWords[] {
   const general = globalOptions.map(([flags, description]) => optionWords(flags, description));
   const help: OptionWords = { names: ["-h", "--help"], description: "explain the command", value: "none" };

@@ -11,7 +11,7 @@ const shells = [
 export function completionCommand(all: () => readonly CommandEntry[]): CommandEntry {
   return {
     name: "completion",
-    summary: "have your shell complete commands and options at the Tab key",
+    summary: "complete commands and options in your shell with the Tab key",
     examples: ["completion bash >> ~/.bashrc"],
     commands: shells.map(([shell, todo, example]) => ({
       name: shell,
@@ -25,8 +25,8 @@ export function completionCommand(all: () => readonly CommandEntry[]): CommandEn
 /** `gsv upgrade` */
 export const upgradeCommand: CommandEntry = {
   name: "upgrade [file]",
-  summary: "bring this program to a newer version: a checkout by git, an installed package from a file",
-  options: [["--check", "only say whether a checkout has newer commits"]],
+  summary: "upgrade this program: a checkout with git, an installed package from a file",
+  options: [["--check", "only show whether newer commits exist for a checkout"]],
   examples: ["upgrade", "upgrade --check", "upgrade ./gsv-cli-0.2.0.tgz"],
   load: async () => (await import("./upgrade-command.ts")).upgrade,
 };
@@ -34,7 +34,7 @@ export const upgradeCommand: CommandEntry = {
 /** `gsv doctor` */
 export const doctorCommand: CommandEntry = {
   name: "doctor",
-  summary: "check node, ports, gateway, token, model, channels, clock, region and quota, and say what to do",
+  summary: "check node, ports, gateway, token, model, channels, clock, region and quota, and show what to do",
   examples: ["doctor", "doctor --json"],
   load: async () => (await import("../doctor/doctor-command.ts")).doctor,
 };

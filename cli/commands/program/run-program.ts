@@ -1,21 +1,21 @@
 import { spawn } from "node:child_process";
 import { Failure } from "../../app/failure.ts";
 
-/** How a program ended, and what it said. */
+/** The exit code and output of a program. */
 export interface Outcome {
-  /** Exit code; undefined when there is no such program, or when a signal ended it. */
+  /** Undefined when the program could not be started, or when a signal killed it. */
   code: number | undefined;
   stdout: string;
-  /** Without white space at the end. */
+  /** Without trailing white space. */
   stderr: string;
 }
 
-/** Runs a program to its end. Never rejects. */
+/** Runs a program until it exits. Never rejects. */
 export type RunProgram = (program: string, args: readonly string[]) => Promise<Outcome>;
 
 type Environment = Record<string, string | undefined>;
 
-/** Runs programs with an environment, with texts in English and times in UTC. @param cwd folder they run in */
+/** Runs programs with English texts and times in UTC. @param cwd working directory of the programs */
 export function programRunner(env: Environment, cwd?: string): RunProgram {
   return (program, args) =>
     new Promise((resolve) => {
@@ -38,7 +38,7 @@ export function programRunner(env: Environment, cwd?: string): RunProgram {
 
 /**
  * Runs a program with its output on standard error, because standard output is for the result of the command.
- * @throws Failure of this kind when it is not there, or does not succeed
+ * @throws Failure of this kind when the program fails; Error when it cannot be started
  */
 export function runShown(
   program: string,
@@ -50,7 +50,7 @@ export function runShown(
     child.once("error", reject);
     child.once("exit", (status, signal) => {
       if (status === 0) return resolve();
-      const how = status === null ? `was ended by ${signal}` : `failed with exit code ${status}`;
+      const how = status === null ? `was killed by ${signal}` : `failed with exit code ${status}`;
       const name = [program.split("/").pop(), args[0]].join(" ");
       reject(new Failure(kind, `${name} ${how}; see its messages above`));
     });

@@ -13,11 +13,13 @@ export const upgrade: Action = async (context, { args: [file], options }) => {
   const checkout = checkoutFolder();
   if (checkout === undefined) return upgradePackage(context, dirname(programFile()), file, check);
   if (file !== undefined)
-    throw usage(`this program runs from the checkout ${checkout}, which git upgrades: gsv upgrade`);
+    throw usage(
+      `this program runs from the checkout ${checkout}; upgrade it with \`gsv upgrade\`, without a file`,
+    );
   await upgradeCheckout(context, checkout, check);
 };
 
-/** Brings a checkout to the newest commit of its branch's origin, and installs what that needs. */
+/** Updates a checkout to the newest commit of its upstream branch, and installs its packages. */
 export async function upgradeCheckout(context: Context, folder: string, check: boolean): Promise<void> {
   const git = programRunner(context.terminal.env, folder);
   const ask = async (...args: string[]) => {
@@ -28,18 +30,18 @@ export async function upgradeCheckout(context: Context, folder: string, check: b
   const upstream = await ask("rev-parse", "--abbrev-ref", "@{upstream}").catch(() => {
     throw new Failure(
       "git",
-      `${folder} follows no branch of another repository, so there is nothing to upgrade from; clone the repository, or set the branch with \`git branch --set-upstream-to\``,
+      `the branch of ${folder} has no upstream to upgrade from; set it with \`git branch --set-upstream-to\`, or clone the repository`,
     );
   });
   await ask("fetch", "--quiet");
   const commits = Number(await ask("rev-list", "--count", `HEAD..${upstream}`));
   const before = versionIn(folder);
   if (commits === 0 || check) {
-    const told =
+    const message =
       commits === 0
-        ? `gsv ${before} is the newest of ${upstream}`
-        : `gsv ${before} is ${commits} ${commits === 1 ? "commit" : "commits"} behind ${upstream}; \`gsv upgrade\` brings them here`;
-    context.print({ upgraded: false, folder, upstream, commits, version: before }, told);
+        ? `gsv ${before} is up to date with ${upstream}`
+        : `gsv ${before} is ${commits} ${commits === 1 ? "commit" : "commits"} behind ${upstream}; \`gsv upgrade\` installs them`;
+    context.print({ upgraded: false, folder, upstream, commits, version: before }, message);
     return;
   }
   await ask("merge", "--ff-only", "--quiet", upstream);
@@ -56,7 +58,7 @@ export async function upgradeCheckout(context: Context, folder: string, check: b
   );
 }
 
-/** Has npm replace an installed package of this program by the one in a file or at an https address. */
+/** Replaces the installed package with the one in a file or at an https address, using npm. */
 export async function upgradePackage(
   context: Context,
   folder: string,
@@ -66,16 +68,16 @@ export async function upgradePackage(
   const lib = dirname(dirname(folder));
   if (check || file === undefined)
     throw usage(
-      `gsv ${version} was installed from a file; there is no registry to ask. Name the new one: gsv upgrade gsv-cli-X.Y.Z.tgz (docs/package.md tells how it is made)`,
+      `gsv ${version} was installed from a file, so no registry knows newer ones; name the new file: gsv upgrade gsv-cli-X.Y.Z.tgz (docs/package.md describes how to build it)`,
     );
   if (basename(dirname(folder)) !== "node_modules" || basename(lib) !== "lib")
     throw new Failure(
       "installation",
-      `${folder} is no global installation of npm; install ${file} there as it was installed before`,
+      `${folder} is not a global npm installation; install ${file} the way gsv was installed there`,
     );
   const isAddress = /^https:\/\//.test(file);
   const source = isAddress ? file : resolve(context.terminal.cwd, file);
-  // Any other word would be the name of a package of somebody else, which npm fetches from the registry.
+  // npm would fetch any other word from the registry, as the name of a foreign package.
   if (!isAddress && !(source.endsWith(".tgz") && existsSync(source)))
     throw usage(`${file} is neither a .tgz file nor an https address`);
   const before = versionIn(folder);
@@ -98,23 +100,23 @@ export async function upgradePackage(
     },
   );
   const after = versionIn(folder);
-  const told = after === before ? `gsv ${before} is installed anew` : `gsv ${before} is now ${after}`;
+  const message = after === before ? `gsv ${before} was reinstalled` : `gsv ${before} is now ${after}`;
   context.print(
     { upgraded: true, folder, source, before, version: after },
-    `${told}; ${await todoAfter(context)}`,
+    `${message}; ${await todoAfter(context)}`,
   );
 }
 
-/** The version in the manifest of a folder. This process goes on with the one that it started with. */
+/** The version in a folder's manifest. It may differ from the version that this process runs. */
 function versionIn(folder: string): string {
   const manifest: { version: string } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   return manifest.version;
 }
 
-/** What has to be done until all parts run the new version. */
+/** The steps after which all parts run the new version. */
 async function todoAfter(context: Context): Promise<string> {
   const { file } = await context.settings();
   const { deploy } = await readConfigFile(file);
-  const restart = "restart `gsv dev` and nodes that run (`gsv node stop`, `gsv node start`)";
+  const restart = "restart `gsv dev` and running nodes (`gsv node stop`, `gsv node start`)";
   return deploy?.stage === undefined ? restart : `${restart}, and \`gsv deploy\` the stage ${deploy.stage}`;
 }

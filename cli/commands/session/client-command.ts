@@ -25,20 +25,21 @@ export const client: Action = async (context, { args, options }) => {
   const { terminal } = context;
   const given = args[0];
   const isLines = options.lines === true;
-  if (isLines && given !== undefined) throw usage("--lines takes its messages from standard input alone");
+  if (isLines && given !== undefined)
+    throw usage("--lines reads messages from standard input; remove the message argument");
   const isPlain = options.plain === true;
   const isChat = given === undefined && !isLines && isInteractive(terminal);
   const paths = texts(options.image);
   if (paths.length > 0 && (isChat || isLines))
-    throw usage('--image goes with a message: gsv client --image photo.jpg "what is this?"');
+    throw usage('--image needs a message: gsv client --image photo.jpg "what is this?"');
   const images = await Promise.all(paths.map((path) => readImage(path, terminal.cwd)));
   for (const { filename, bytes } of images) {
     if (bytes.byteLength > maxShownImageBytes)
-      context.note(`gsv: ${filename} is kept, but too large for the model to be shown: 3.75 MB at most`);
+      context.note(`gsv: ${filename} is stored, but the model cannot see it: its limit is 3.75 MB`);
   }
   if (isChat) {
     const greeting = `gsv ${version}, session ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
-    const whenLeft = "the run goes on, and its answer will be in the session";
+    const whenLeft = "the run continues, and its answer will be in the session";
     return chatAtTerminal(context, await context.gateway(false), sessionKey, { greeting, isPlain, whenLeft });
   }
   if (isLines) return chatByLine(context, await context.gateway(false), sessionKey, isPlain);
@@ -50,7 +51,7 @@ export const client: Action = async (context, { args, options }) => {
   return sayOnce(context, await context.gateway(false), sessionKey, { message, images, isPlain });
 };
 
-/** Runs a chat at the terminal until the user leaves or `leave` resolves. `gsv dev` uses it too. */
+/** Runs a chat at the terminal until the user leaves or `leave` resolves. */
 export async function chatAtTerminal(
   context: Context,
   gateway: Gateway,
@@ -78,7 +79,7 @@ export async function chatAtTerminal(
   }
 }
 
-/** Sends each line of standard input as a message. @throws Failure when one of them failed, and after Ctrl-C */
+/** Sends each line of standard input as a message. @throws Failure when a message failed, and after Ctrl-C */
 export async function chatByLine(
   context: Context,
   gateway: Gateway,
@@ -113,7 +114,7 @@ async function sayOnce(
   if (outcome.status === "failed") throw reported();
 }
 
-/** @throws Failure after Ctrl-C, when what it ended has been printed */
+/** Runs `use` with a conversation that Ctrl-C stops. @throws Failure after Ctrl-C */
 async function withConversation<T>(
   context: Context,
   gateway: Gateway,
@@ -134,9 +135,9 @@ async function withConversation<T>(
   });
   const interruption = stopAtInterrupt(conversation, note, (isStopping) => waiting.stopping(isStopping));
   try {
-    const used = await use(conversation, sinks, interruption.signal);
+    const result = await use(conversation, sinks, interruption.signal);
     if (interruption.signal.aborted) throw reported(exitCode.interrupted);
-    return used;
+    return result;
   } finally {
     interruption.dispose();
     undo();
@@ -156,45 +157,45 @@ async function sinksOf({ terminal, json }: Context, isPlain: boolean): Promise<T
   return { ...sinks, reply: new StreamedReply(stdout, markdownLayout()) };
 }
 
-/** A Failure without a message: the turn's end has already been printed. It only sets the exit code. */
+/** A Failure without a message, which only sets the exit code: the turn's outcome has already been printed. */
 function reported(code: number = exitCode.failed): Failure {
   return new Failure("turn", "", code);
 }
 
 type Input = Terminal["stdin"] & { fd?: number };
 
-/** How long nothing may come before the user is told what is waited for, ms. */
-const patienceMs = 3000;
+/** Time without input after which the user is informed, ms. */
+const inputWaitMs = 3000;
 
 /**
- * The text of standard input, without its final line breaks.
+ * Reads standard input, without its final line breaks.
  * @throws Failure (usage) when it is empty or not text
  */
 async function wholeInput(stdin: Input): Promise<string> {
   const input = textOf(await readAll(stdin));
-  if (input === "") throw usage("standard input is empty; nothing is sent");
+  if (input === "") throw usage("standard input is empty; nothing was sent");
   return input;
 }
 
 /**
- * A message with the text of standard input behind it, if there is any. A terminal is not read. A socket of which nothing
- * comes is left alone after a while: programs hand on their own input in this way, and never close it.
- * @param note tells the user what is waited for
+ * Appends the text of standard input, if any, to a message. Does not read a terminal. Gives up on a socket that sends
+ * nothing, because programs pass on their own input as a socket that is never closed.
+ * @param note informs the user about a long wait
  * @throws Failure (usage) when it is not text
  */
 export async function withInput(
   message: string,
   stdin: Input,
   note: (text: string) => void,
-  waitMs = patienceMs,
+  waitMs = inputWaitMs,
 ): Promise<string> {
   if (stdin.isTTY) return message;
   const input = readAll(stdin);
   const isLeft = await new Promise<boolean>((resolve, reject) => {
     const late = () => {
       resolve(isSocket(stdin));
-      if (isSocket(stdin)) note("gsv: nothing comes on standard input; the message is sent without it");
-      else note("gsv: waiting for standard input to end (</dev/null gives none)");
+      if (isSocket(stdin)) note("gsv: no data on standard input; sending the message without it");
+      else note("gsv: waiting for the end of standard input (add </dev/null for no input)");
     };
     const timer = setTimeout(late, waitMs);
     stdin.once("data", () => clearTimeout(timer));

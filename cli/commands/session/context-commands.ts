@@ -5,7 +5,7 @@ import { usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
 import { keyOf } from "./session-commands.ts";
 
-/** Maximum time for a change: it waits for the answer in progress. Milliseconds. */
+/** Timeout of a change, which waits for the running turn. Milliseconds. */
 const changeTimeoutMs = 900_000;
 
 export const showContext: Action = async (context, { args }) => {
@@ -14,7 +14,7 @@ export const showContext: Action = async (context, { args }) => {
   context.print(found, [contextText(found), objectsText(found)].filter((part) => part !== "").join("\n\n"));
 };
 
-/** The objects of a conversation as a table; empty without any. */
+/** The objects of a conversation as a table; empty when there are none. */
 function objectsText({ entries, more, rendering, active }: ContextResult): string {
   if (entries.length === 0) return "";
   const rows = entries.map((entry) => [
@@ -23,8 +23,8 @@ function objectsText({ entries, more, rendering, active }: ContextResult): strin
     entry.tokens === undefined ? "" : String(entry.tokens),
     entry.args_display ?? entry.path ?? "",
   ]);
-  const head = `${entries.length} objects, ${active.length} of them seen by the model (${rendering})`;
-  const older = more > 0 ? [`and ${more} older calls, whose ids are in the transcript`] : [];
+  const head = `${entries.length} objects, ${active.length} of them visible to the model (${rendering})`;
+  const older = more > 0 ? [`and ${more} older calls; the transcript has their ids`] : [];
   return [head, columns(["STATE", "ID", "TOKENS", "WHAT"], rows), ...older].join("\n");
 }
 

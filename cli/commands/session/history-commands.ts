@@ -13,16 +13,16 @@ export const showHistory: Action = async (context, { args }) => {
   const sessionKey = args[0] ?? (await context.settings()).sessionKey;
   const history = await gateway.request("session.history", { sessionKey });
   const { currentSessionId, previousSessionIds } = history;
-  const lines = [...previousSessionIds, `${currentSessionId || "(nothing was said yet)"}  (current)`];
+  const lines = [...previousSessionIds, `${currentSessionId || "(no messages yet)"}  (current)`];
   context.print(history, lines.join("\n"));
 };
 
 /**
- * Prints a conversation page by page: as text, or with --json one message a line, the format of an archive.
+ * Prints a conversation page by page: as text, or with --json one message per line, the format of an archive.
  */
 export const printTranscript: Action = async (context, { args, options }) => {
   const sessionId = args[0] ?? "";
-  // Without --session and --agent, a live conversation is looked up in the default session.
+  // Without --session and --agent, use the default session, which may contain the live conversation.
   const agentId = text(options.agent);
   const sessionKey =
     text(options.session) ?? (agentId === undefined ? (await context.settings()).sessionKey : undefined);
@@ -32,7 +32,7 @@ export const printTranscript: Action = async (context, { args, options }) => {
     context.print(message, `${count > 0 ? "\n" : ""}${transcript(message)}`);
     count += 1;
   }
-  if (count === 0) context.note(`${sessionId}: there are no messages in it`);
+  if (count === 0) context.note(`${sessionId}: no messages`);
 };
 
 async function* readTranscript(

@@ -1,17 +1,18 @@
 import { onInterrupt } from "../../app/process/signals.ts";
 import type { Conversation } from "../../chat/conversation.ts";
 
-/** What Ctrl-C did to a conversation without a terminal. */
+/** The handling of Ctrl-C for a conversation outside the interactive chat. */
 export interface Interruption {
   /** Aborted by the first Ctrl-C: no further message is sent. */
   signal: AbortSignal;
-  /** Gives Ctrl-C its usual meaning again. */
+  /** Restores the usual effect of Ctrl-C. */
   dispose(): void;
 }
 
 /**
- * Until `dispose`, the first Ctrl-C stops the run of the message that waits for its answer, and the second closes the
- * conversation while the run goes on. `note` prints a line for the user; `stopping` is told that a stop is asked for, and when nothing is stopped.
+ * Until `dispose`, the first Ctrl-C stops the run of the current message, and the second closes the conversation while the
+ * run continues. `note` prints a line for the user. `stopping` is called with true when a stop is requested, and with
+ * false when it failed.
  */
 export function stopAtInterrupt(
   conversation: Conversation,
@@ -19,13 +20,13 @@ export function stopAtInterrupt(
   stopping: (isStopping: boolean) => void,
 ): Interruption {
   const controller = new AbortController();
-  /** What has become of the stop, unless the message has its outcome by now. */
-  const tell = (text: string) => {
+  /** Reports a failed stop, unless the message already has its outcome. */
+  const reportFailure = (text: string) => {
     stopping(false);
     if (conversation.active > 0) note(`gsv: ${text} (Ctrl-C again leaves)`);
   };
   const stop = async () => {
-    if (!(await conversation.stopOwn())) tell("the message still waits behind others; nothing is stopped");
+    if (!(await conversation.stopOwn())) reportFailure("the message is still queued; nothing was stopped");
   };
   const dispose = onInterrupt(() => {
     if (controller.signal.aborted) {
@@ -35,7 +36,7 @@ export function stopAtInterrupt(
     controller.abort();
     if (conversation.active === 0) return;
     stopping(true);
-    stop().catch(({ message }: Error) => tell(`not stopped: ${message}`));
+    stop().catch(({ message }: Error) => reportFailure(`not stopped: ${message}`));
   });
   return { signal: controller.signal, dispose };
 }

@@ -6,17 +6,17 @@ import type { Action } from "../../app/program.ts";
 
 const writers = { user: "you", assistant: "agent", tool: "tool result" };
 
-/** Searches what was said, again and again while there are archives that could not be looked into. */
+/** Searches messages. Repeats the search while archives are still being indexed. */
 export const searchSessions: Action = async (context, { args, options }) => {
   const limit = wholeNumber("--limit", options.limit, 1, 500);
   const maxChars = wholeNumber("--max-chars", options.maxChars, 20, 4000);
   const query = args.join(" ");
   const [agentId, sessionKey] = [text(options.agent), text(options.session)];
   const found = await searchAll(context, { query, agentId, sessionKey, limit, maxChars });
-  const none = `nothing was said about ${query}`;
+  const none = `no messages match ${query}`;
   context.print(found, found.hits.length === 0 ? none : found.hits.map(shown).join("\n\n"));
   if (found.waiting > 0)
-    context.note(`${found.waiting} archives could not be looked into; the gateway's log says why`);
+    context.note(`${found.waiting} archives could not be searched; see the gateway's log for the reason`);
 };
 
 async function searchAll(
@@ -26,7 +26,7 @@ async function searchAll(
   const gateway = await context.gateway();
   let found = await gateway.request("session.search", params);
   while (found.waiting > 0) {
-    context.note(`${found.waiting} archives are made searchable; this happens once`);
+    context.note(`indexing ${found.waiting} archives; this happens once`);
     const next = await gateway.request("session.search", params);
     if (next.waiting >= found.waiting) return next;
     found = next;

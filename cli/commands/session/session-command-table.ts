@@ -4,7 +4,7 @@ import { exportOptions, importOptions } from "../object/object-command-table.ts"
 const sessionCommands: readonly CommandEntry[] = [
   {
     name: "list",
-    summary: "sessions, the last used first",
+    summary: "sessions, most recently used first",
     options: [["--limit <n>", "maximum number of sessions (default 100)"]],
     examples: ["session list --limit 20"],
     load: async () => (await import("./session-commands.ts")).listSessions,
@@ -17,7 +17,7 @@ const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "stats [sessionKey]",
-    summary: "tokens, messages, and whether it is working right now",
+    summary: "tokens, messages, and whether a run is active",
     examples: ["session stats"],
     load: async () => (await import("./session-commands.ts")).showStats,
   },
@@ -41,13 +41,13 @@ const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "deactivate <id> [sessionKey]",
-    summary: "take a result or a file out of what the model sees; it can be activated again",
+    summary: "hide a result or a file from the model; it can be activated again",
     examples: ["session deactivate toolu_01A09q90qw90lq917835lq9"],
     load: async () => (await import("./context-commands.ts")).deactivateObject,
   },
   {
     name: "pin <id> [sessionKey]",
-    summary: "show the model a result, or a file as it is now, until it is unpinned",
+    summary: "show the model a result, or the current version of a file, until it is unpinned",
     options: [["--remove", "unpin it"]],
     examples: ["session pin file:gsv:notes/plan.md", "session pin file:gsv:notes/plan.md --remove"],
     load: async () => (await import("./context-commands.ts")).pinObject,
@@ -62,7 +62,7 @@ const sessionCommands: readonly CommandEntry[] = [
   {
     name: "set <setting> <value> [sessionKey]",
     summary:
-      "change model, thinking, prompt, max-tokens, label or reset; `default` clears it; the key may stand first",
+      "change model, thinking, prompt, max-tokens, label or reset; `default` clears it; the key may come first",
     examples: [
       "session set model anthropic/claude-sonnet-5",
       "session set thinking high",
@@ -89,16 +89,16 @@ const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "history [sessionKey]",
-    summary: "the ids of a session's conversations, oldest first; each can be read with `transcript`",
+    summary: "the ids of a session's conversations, oldest first; `transcript` prints one of them",
     examples: ["session history", "session history agent:main:main --json"],
     load: async () => (await import("./history-commands.ts")).showHistory,
   },
   {
     name: "transcript <sessionId>",
-    summary: "all messages of one conversation, archived or live; with --json one message a line",
+    summary: "all messages of one conversation, archived or live; with --json one message per line",
     options: [
       ["--session <key>", "session it belongs to (default: the config file's, else agent:main:main)"],
-      ["--agent <id>", "agent it belongs to, instead of a session"],
+      ["--agent <id>", "agent that owns it, instead of a session"],
     ],
     examples: [
       "session transcript 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11",
@@ -126,16 +126,16 @@ const sessionCommands: readonly CommandEntry[] = [
 /** `gsv client` */
 export const clientCommand: CommandEntry = {
   name: "client [message]",
-  summary: "chat: interactive, or one message, with the text of standard input behind it or in its place (-)",
+  summary: "chat interactively, or send one message; standard input is appended, or replaces the message (-)",
   options: [
-    ["--session <key>", "session to talk in (default: the config file's, else agent:main:main)"],
+    ["--session <key>", "session of the chat (default: the config file's, else agent:main:main)"],
     [
       "--image <file>",
       "image to send with the message: JPEG, PNG, GIF or WebP up to 25 MB; may be given several times",
       "repeatable",
     ],
-    ["--lines", "each line of standard input is a message, sent when the one before is answered"],
-    ["--plain", "show answers as they are, without styles for Markdown"],
+    ["--lines", "each line of standard input is a message, sent after the previous answer"],
+    ["--plain", "show answers unchanged, without Markdown styles"],
   ],
   examples: [
     "client",
@@ -158,11 +158,11 @@ export const sessionCommand: CommandEntry = {
 
 export const searchCommand: CommandEntry = {
   name: "search <words...>",
-  summary: "find what was said, in archived conversations too; words, or a question",
+  summary: "search messages, including archived conversations, by words or a question",
   options: [
     ["--limit <n>", "maximum number of messages (default 10)"],
-    ["--max-chars <n>", "characters of each that are shown, 20 to 4000 (default 200)"],
-    ["--session <sessionKey>", "only this session, its earlier conversations included"],
+    ["--max-chars <n>", "characters shown of each message, 20 to 4000 (default 200)"],
+    ["--session <sessionKey>", "only this session, including its earlier conversations"],
     ["--agent <agentId>", "the conversations of this agent (default: the default agent)"],
   ],
   examples: ['search "when does the dentist expect me?"', "search wifi password --limit 3"],

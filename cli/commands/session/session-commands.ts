@@ -18,7 +18,7 @@ export const listSessions: Action = async (context, { options }) => {
     session.label ?? "",
   ]);
   const table = columns(["SESSION", "LAST ACTIVE", "CREATED", "LABEL"], rows);
-  context.print(list, rows.length > 0 ? table : "no sessions yet; the first message makes one");
+  context.print(list, rows.length > 0 ? table : "no sessions yet; the first message creates one");
 };
 
 export const getSession: Action = async (context, { args }) => {
@@ -81,7 +81,8 @@ export const previewSession: Action = async (context, { args, options }) => {
 export const resetSession: Action = async (context, { args, options }: Invocation) => {
   const sessionKey = await keyOf(context, args[0]);
   if (options.yes !== true) {
-    if (!context.terminal.stdin.isTTY) throw usage("session reset clears the messages; add --yes to do it");
+    if (!context.terminal.stdin.isTTY)
+      throw usage("no terminal to ask for confirmation; pass --yes to clear the messages");
     if (!(await confirm(context.terminal, `Clear the messages of ${sessionKey}?`))) {
       context.note("nothing was changed");
       return;
@@ -112,7 +113,7 @@ export const compactSession: Action = async (context, { args, options }) => {
   );
 };
 
-/** The session of a command: the one that is named, else the default one. */
+/** The session key of a command: the given one, else the default. */
 export async function keyOf(context: Context, given: string | undefined): Promise<string> {
   return given ?? (await context.settings()).sessionKey;
 }

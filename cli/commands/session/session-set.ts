@@ -14,7 +14,7 @@ import { keyOf } from "./session-commands.ts";
 
 type Patch = Record<string, unknown>;
 
-/** What a value changes. A function needs the session as it is. @throws Failure (usage) that states the valid values */
+/** Converts a value to a patch, or to a function of the current session. @throws Failure (usage) with the valid values */
 type Change = (value: string) => Patch | ((current: Results["session.get"]) => Patch);
 
 /** A setting that the value `default` clears. */
@@ -44,7 +44,7 @@ const synonyms: Record<string, string> = {
   resetPolicy: "reset",
 };
 
-/** Takes `<setting> <value> [sessionKey]`, and GSV's order `<sessionKey> <setting> <value>`. */
+/** Accepts `<setting> <value> [sessionKey]`, and GSV's order `<sessionKey> <setting> <value>`. */
 export const setSession: Action = async (context, { args }) => {
   const [first = "", second = "", third] = args;
   const keyFirst = third !== undefined && changeOf(first) === undefined;
@@ -52,7 +52,7 @@ export const setSession: Action = async (context, { args }) => {
   const change = changeOf(name);
   if (change === undefined)
     throw usage(
-      `no setting ${name}${didYouMean(name, [...Object.keys(changes), ...Object.keys(synonyms)])}; one of model, thinking, prompt, max-tokens, label, reset`,
+      `there is no setting ${name}${didYouMean(name, [...Object.keys(changes), ...Object.keys(synonyms)])}; use one of model, thinking, prompt, max-tokens, label, reset`,
     );
   const patch = change(value);
   const gateway = await context.gateway();
@@ -72,7 +72,7 @@ function changeOf(given: string): Change | undefined {
 function thinkingLevel(value: string): string {
   const level = parseThinkingLevel(value);
   if (level) return level;
-  throw usage(`thinking is one of ${thinkingLevels.join(", ")} or default, not ${value}`);
+  throw usage(`thinking must be one of ${thinkingLevels.join(", ")} or default, not ${value}`);
 }
 
 function modelChange(value: string): ReturnType<Change> {
@@ -81,7 +81,7 @@ function modelChange(value: string): ReturnType<Change> {
     return { settings: { model: { provider: value.slice(0, slash), id: value.slice(slash + 1) } } };
   return ({ settings }) => {
     const provider = settings.model?.provider;
-    if (provider === undefined) throw usage(`model is provider/id, for instance anthropic/${value}`);
+    if (provider === undefined) throw usage(`model must be provider/id, for example anthropic/${value}`);
     return { settings: { model: { provider, id: value } } };
   };
 }
@@ -96,5 +96,5 @@ function resetPolicy(value: string): ResetPolicy {
 function checkedPolicy(policy: unknown, value: string): ResetPolicy {
   const checked = v.safeParse(resetPolicyField, policy);
   if (checked.success) return checked.output;
-  throw usage(`reset is manual, daily:HOUR (0 to 23), idle:MINUTES or default, not ${value}`);
+  throw usage(`reset must be manual, daily:HOUR (0 to 23), idle:MINUTES or default, not ${value}`);
 }

@@ -39,7 +39,7 @@ export const listConfig: Action = async (context, { options }) => {
     const was = isChanged([path, value]) ? shortValue(usual.get(path)) : "";
     return [path, shortValue(value), was];
   });
-  const none = "nothing is changed; `gsv config set` changes a setting";
+  const none = "all settings are at their defaults; `gsv config set` changes one";
   const table = columns(["SETTING", "VALUE", "DEFAULT, WHERE CHANGED"], rows);
   context.print({ settings: Object.fromEntries(settings) }, rows.length > 0 ? table : none);
 };
@@ -49,7 +49,7 @@ export const unsetConfig: Action = async (context, { args: [path = ""] }) => {
   const before = await gateway.request("config.get", { path });
   checkSetting(path, "value" in before ? before.value : undefined);
   const result = await gateway.request("config.set", { path, value: null });
-  context.print(result, `${path} is back to its default`);
+  context.print(result, `${path} was reset to its default`);
 };
 
 export const setConfig: Action = async (context, { args }) => {
@@ -59,13 +59,15 @@ export const setConfig: Action = async (context, { args }) => {
   const isSecret = configurationSecrets.includes(parsePath(path)) && text !== "null";
   const value = isSecret ? text : parseValue(parsePath(path), text);
   if (isSecret && given === text)
-    context.note("gsv: a secret on the command line stays in the shell's history; `-` asks for it instead");
+    context.note(
+      "gsv: a secret on the command line remains in the shell's history; use `-` to be asked for it",
+    );
   const gateway = await context.gateway();
   const result = await gateway.request("config.set", { path, value }).catch((error: unknown) => {
     const { meant } = findSetting(parsePath(path));
     throw meant === undefined ? error : withSuggestion(error, meant);
   });
-  context.print(result, value === null ? `${path} is back to its default` : `${path} is set`);
+  context.print(result, value === null ? `${path} was reset to its default` : `${path} is set`);
 };
 
 /** The value of a setting: from the command line, from standard input, or from a hidden prompt. */
@@ -73,11 +75,11 @@ async function valueFor(path: string, given: string | undefined, terminal: Termi
   if (given !== undefined && given !== "-") return given;
   if (terminal.stdin.isTTY) return askHidden(terminal, path);
   const text = await readAll(terminal.stdin);
-  if (text === "") throw usage(`no value for ${path}: give one, or send it on standard input`);
+  if (text === "") throw usage(`no value for ${path}; pass one, or send it on standard input`);
   return text;
 }
 
-/** Parses a value as JSON when valid, otherwise as text. A number stays text when the setting is a string. */
+/** Parses a value as JSON when valid, otherwise as text. A number remains text when the setting is a string. */
 function parseValue(path: string[], text: string): unknown {
   let value: unknown;
   try {
@@ -90,16 +92,16 @@ function parseValue(path: string[], text: string): unknown {
   return fault && findFault(withValue({ ...defaults }, path, text)) === undefined ? text : value;
 }
 
-/** A path of the configuration and what it is set to. */
+/** A path of the configuration, and its value. */
 type Setting = readonly [path: string, value: unknown];
 
-/** Every setting of a configuration: objects are followed down to their values, lists are values. */
+/** Every setting of a configuration. Objects are expanded; lists are values. */
 function settingsIn(value: unknown, path: readonly string[] = []): Setting[] {
   if (!isObject(value)) return [[formatPath(path), value]];
   return Object.entries(value).flatMap(([name, child]) => settingsIn(child, [...path, name]));
 }
 
-/** @throws Failure when a path has no value because there is no such setting */
+/** @throws Failure when a path has no value because the setting does not exist */
 function checkSetting(path: string, value: unknown): void {
   if (value !== undefined && value !== null) return;
   const { isKnown, meant } = findSetting(parsePath(path));
@@ -111,13 +113,13 @@ function checkSetting(path: string, value: unknown): void {
   );
 }
 
-/** A refusal of the gateway with the setting that was meant. */
+/** Appends the suggested setting to an error of the gateway. */
 function withSuggestion(error: unknown, meant: string): Failure {
   const { kind, message } = failureOf(error);
   return new Failure(kind, `${message} (did you mean ${meant}?)`);
 }
 
-/** Longest value in a list, in characters; --json has all of it. */
+/** Max length of a value in a list, in characters. --json shows complete values. */
 const maxValueChars = 60;
 
 function shortValue(value: unknown): string {
@@ -129,7 +131,7 @@ function valueText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-/** The parts of valibot's schemas that hold the settings below them. */
+/** The parts of a valibot schema that contain the nested settings. */
 interface SchemaParts {
   type: string;
   pipe?: readonly SchemaParts[];
@@ -138,14 +140,14 @@ interface SchemaParts {
   value?: v.GenericSchema;
 }
 
-/** Whether this version of gsv knows a setting, and the known one that is most like it. */
+/** Whether this version of gsv knows a setting, and the closest known one. */
 interface SettingName {
   isKnown: boolean;
-  /** The path with its first unknown name replaced; absent when there is no known name like it. */
+  /** The path with its first unknown name replaced; absent when no known name is similar. */
   meant?: string;
 }
 
-/** Looks a setting up in the schema of the configuration. Names that a user chooses, such as a channel's, are known. */
+/** Looks a setting up in the configuration schema. Names that the user chooses, such as a channel's, count as known. */
 function findSetting(path: readonly string[]): SettingName {
   let schema: v.GenericSchema | undefined = configurationSchema;
   for (const [index, name] of path.entries()) {
@@ -166,7 +168,7 @@ function findSetting(path: readonly string[]): SettingName {
   return { isKnown: true };
 }
 
-/** The schema itself, without the optional value or the pipe around it. */
+/** Unwraps optional schemas and pipes. */
 function unwrapped(schema: v.GenericSchema | undefined): SchemaParts {
   const parts = schema as unknown as SchemaParts;
   if (parts.wrapped) return unwrapped(parts.wrapped);

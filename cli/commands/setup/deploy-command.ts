@@ -32,7 +32,7 @@ export const deploy: Action = (context, invocation) => deployStage(context, invo
 
 /**
  * Builds and deploys a stage, creates a token for this machine unless it has one, saves url and token, and writes the
- * agent's first files.
+ * agent's initial files.
  */
 export async function deployStage(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
   neededCheckout("gsv deploy");
@@ -42,7 +42,7 @@ export async function deployStage(context: Context, { options }: Invocation, run
   const { stage } = chosen;
   const yes = options.yes === true;
   if (!yes && context.terminal.stdin.isTTY !== true)
-    throw usage("deploy asks before permissions change; without a terminal add --yes");
+    throw usage("deploy asks before permissions change; without a terminal, pass --yes");
   if ((saved.deploy?.stage ?? stage) !== stage)
     throw new Failure(
       "config",
@@ -52,7 +52,7 @@ export async function deployStage(context: Context, { options }: Invocation, run
 
   context.note("1/4 checking the AWS credentials");
   await checkCredentials(stage);
-  context.note(`2/4 building and deploying the stack gsv-${stage} (a first time takes some minutes)`);
+  context.note(`2/4 building and deploying the stack gsv-${stage} (the first time takes some minutes)`);
   const outputs = await deployStack(context, chosen, yes, runStep);
   await checkFile(settings.file, saved, stage, outputs.WebSocketUrl);
   context.note("3/4 the access token of this machine");
@@ -69,13 +69,13 @@ export async function deployStage(context: Context, { options }: Invocation, run
   );
 }
 
-/** Refuses to overwrite another gateway's token that is still valid: it may be the only copy. */
+/** Refuses to overwrite a valid token of another gateway, because the file may contain its only copy. */
 async function checkFile(file: string, { gateway }: ConfigFile, stage: string, url: string): Promise<void> {
   if (!gateway?.url || !gateway.token || gateway.url === url) return;
-  if (!(await isTaken(gateway.url, gateway.token))) return;
+  if (!(await isAccepted(gateway.url, gateway.token))) return;
   throw new Failure(
     "config",
-    `gsv-${stage} is deployed, but ${file} holds the token of another gateway, ${gateway.url}; ${fileOfItsOwn(file, stage)}`,
+    `gsv-${stage} is deployed, but ${file} contains the token of another gateway, ${gateway.url}; ${fileOfItsOwn(file, stage)}`,
   );
 }
 
@@ -97,7 +97,7 @@ async function deployStack(
     if (WebSocketUrl && WebhookUrl && TableName) return { WebSocketUrl, WebhookUrl, TableName };
     throw new Failure(
       "outputs",
-      `the stack gsv-${stage} names no address; see its outputs in CloudFormation`,
+      `the outputs of the stack gsv-${stage} are incomplete; check them in CloudFormation`,
     );
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -107,8 +107,8 @@ async function deployStack(
 /** The token of the config file if this gateway accepts it; otherwise a new one with all scopes. */
 async function tokenFor(context: Context, settings: Settings, outputs: Outputs): Promise<string> {
   const known = settings.url?.value === outputs.WebSocketUrl ? settings.token?.value : undefined;
-  if (known !== undefined && (await isTaken(outputs.WebSocketUrl, known))) {
-    context.note("    the one in the config file is still good");
+  if (known !== undefined && (await isAccepted(outputs.WebSocketUrl, known))) {
+    context.note("    the token in the config file is still valid");
     return known;
   }
   const table = openDynamoDBTable(outputs.TableName);
@@ -118,33 +118,35 @@ async function tokenFor(context: Context, settings: Settings, outputs: Outputs):
   return created.token;
 }
 
-/** What to do when the stack is deployed, but the deployer may not use its table. */
+/** The error when the stack is deployed, but the deployer's credentials may not use its table. */
 function withoutTableRights(stage: string, table: string): Failure {
   return new Failure(
     "aws-table",
-    `gsv-${stage} is deployed, but these credentials may not make its first token: allow them dynamodb:Query and ` +
-      `dynamodb:PutItem on the table ${table}, then run \`gsv deploy --stage ${stage}\` again; or ask somebody who ` +
-      "has an owner's token for one, by `gsv token create`, and save it with `gsv init`",
+    `gsv-${stage} is deployed, but these credentials may not create its first token; allow them dynamodb:Query and ` +
+      `dynamodb:PutItem on the table ${table} and run \`gsv deploy --stage ${stage}\` again, or ask an owner to run ` +
+      "`gsv token create` and save the token with `gsv init`",
   );
 }
 
-/** Writes the agent's first files. The deployment counts as done without them too. */
+/** Writes the agent's initial files. A failure does not fail the deployment. */
 async function writeFirstFiles(context: Context, url: string, token: string): Promise<void> {
   try {
     const gateway = await openGateway(url, token);
     try {
       const { written } = await gateway.request("agent.init", {});
-      if (written.length > 0) context.note(`    the agent's first files: ${written.join(", ")}`);
+      if (written.length > 0) context.note(`    the agent's initial files: ${written.join(", ")}`);
     } finally {
       await gateway.close();
     }
   } catch (error) {
     const { message } = failureOf(error);
-    context.note(`    the agent's first files are not written (${message}); run \`gsv agent init\` later`);
+    context.note(
+      `    the agent's initial files could not be written (${message}); run \`gsv agent init\` later`,
+    );
   }
 }
 
-/** The wanted name, with a number behind it when another token has it. */
+/** The wanted name, with a number appended when another token has it. */
 function freeName(wanted: string, tokens: readonly TokenEntry[]): string {
   const taken = new Set(tokens.map((token) => token.name.toLowerCase()));
   let name = wanted;
@@ -152,7 +154,7 @@ function freeName(wanted: string, tokens: readonly TokenEntry[]): string {
   return name;
 }
 
-async function isTaken(url: string, token: string): Promise<boolean> {
+async function isAccepted(url: string, token: string): Promise<boolean> {
   try {
     await (await openGateway(url, token)).close();
     return true;

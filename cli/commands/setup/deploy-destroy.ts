@@ -11,9 +11,9 @@ import { checkCredentials, chooseAccount, chooseContext, type Run, run, runCdk }
 export const destroy: Action = (context, invocation) => destroyStage(context, invocation, run);
 
 /**
- * Deletes a stage's stack. Its table, bucket and secrets stay, unless `--delete-data` is given. Asks for the stage's name,
- * and for another word before data is deleted.
- * @throws Failure also when the user does not type them; nothing is changed then
+ * Deletes a stage's stack. Its table, bucket and secrets remain, unless `--delete-data` is given. Asks the user to type the
+ * stage's name, and another word before data is deleted.
+ * @throws Failure also when the user types something else; then nothing is deleted
  */
 export async function destroyStage(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
   neededCheckout("gsv deploy destroy");
@@ -23,7 +23,7 @@ export async function destroyStage(context: Context, { options }: Invocation, ru
   const deleteData = options.deleteData === true;
   const yes = options.yes === true;
   if (!yes && context.terminal.stdin.isTTY !== true)
-    throw usage("deploy destroy asks for the stage's name; without a terminal add --yes");
+    throw usage("deploy destroy asks for the stage's name; without a terminal, pass --yes");
   chooseAccount(text(options.profile), text(options.region));
   await checkCredentials(stage);
   const outputs = await readStage(stage);
@@ -34,17 +34,17 @@ export async function destroyStage(context: Context, { options }: Invocation, ru
   const { TableName: table, BucketName: bucket } = outputs;
   const kept = { table, bucket, secrets: `/gsv/${stage}/secrets` };
   if (!deleteData) {
-    const told = `gsv-${stage} is gone: nothing runs any more. Its data is kept:\n  table    ${table}\n  bucket   ${bucket}\n  secrets  ${kept.secrets} (SSM)\ndocs/operations.md, "Taking it down", tells how to delete them later.`;
-    context.print({ ok: true, stage, kept }, told);
+    const message = `deleted the stack gsv-${stage}. Its data remains:\n  table    ${table}\n  bucket   ${bucket}\n  secrets  ${kept.secrets} (SSM)\ndocs/operations.md, "Taking it down", describes how to delete them later.`;
+    context.print({ ok: true, stage, kept }, message);
     return;
   }
   await deleteStageData(stage, outputs).catch((error: unknown) => {
     throw new Failure(
       "data",
-      `gsv-${stage} is gone, but not all of its data (${failureOf(error).message}); left may be the table ${table}, the bucket ${bucket} and the secrets under ${kept.secrets}`,
+      `deleted the stack gsv-${stage}, but not all of its data (${failureOf(error).message}); check the table ${table}, the bucket ${bucket} and the secrets under ${kept.secrets}`,
     );
   });
-  context.print({ ok: true, stage, deleted: kept }, `gsv-${stage} and all its data are gone`);
+  context.print({ ok: true, stage, deleted: kept }, `deleted gsv-${stage} and all its data`);
 }
 
 async function confirmTyped(
@@ -57,10 +57,10 @@ async function confirmTyped(
     if ((await ask(context.terminal, question)) !== word)
       throw new Failure("cancelled", "nothing was deleted");
   };
-  await expect(`This deletes the stack gsv-${stage}. Type the stage's name to go on`, stage);
+  await expect(`This deletes the stack gsv-${stage}. Type the stage's name to continue`, stage);
   if (!deleteData) return;
   context.note(
-    `All conversations, files and secrets are deleted too (${TableName}, ${BucketName}). There is no way back.`,
+    `All conversations, files and secrets will be deleted, too (${TableName}, ${BucketName}). This cannot be undone.`,
   );
-  await expect("Type delete to go on", "delete");
+  await expect("Type delete to continue", "delete");
 }

@@ -22,22 +22,24 @@ export function chooseContext(
   const given = pairs.map((pair) => {
     const [, key, value] = /^([^=\s]+)=(.*)$/s.exec(pair) ?? [];
     if (key === undefined || value === undefined)
-      throw usage(`--context takes key=value, such as alarmEmail=you@example.com, not ${pair}`);
+      throw usage(`--context must be key=value, such as alarmEmail=you@example.com, not ${pair}`);
     return [key, value] as const;
   });
   const context = { stage: "dev", ...remembered, ...Object.fromEntries(given) };
   const stage = text(options.stage) ?? context.stage;
   if (!/^[a-z][a-z0-9-]{0,19}$/.test(stage))
-    throw usage(`a stage is a short name of a-z, 0-9 and -, not ${stage}`);
+    throw usage(
+      `a stage has at most 20 characters of a-z, 0-9 and -, and begins with a letter, not ${stage}`,
+    );
   return { ...context, stage };
 }
 
 /**
- * Advice to use a second config file beside the first, outside the checkout, so that no token is committed.
+ * Advice to use a second config file next to the first, outside the checkout, so that no token is committed.
  */
 export function fileOfItsOwn(file: string, stage: string): string {
   const option = `--config ${join(dirname(file), `${stage}.toml`)}`;
-  return `run \`gsv deploy --stage ${stage} ${option}\`, and give ${option} to every command that means ${stage}`;
+  return `run \`gsv deploy --stage ${stage} ${option}\`, and pass ${option} to every command for ${stage}`;
 }
 
 /**

@@ -20,7 +20,7 @@ import {
 
 export const deployStatus: Action = (context, invocation) => showDeployment(context, invocation, run);
 
-/** What is deployed of a stage, and whether a deployment of this checkout, if it is one, would change it. */
+/** Shows what is deployed of a stage and, in a checkout, whether a deployment would change it. */
 export async function showDeployment(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
   const { file } = await context.settings();
   const saved = await readConfigFile(file);
@@ -31,8 +31,8 @@ export async function showDeployment(context: Context, { options }: Invocation, 
   const outputs = await readStage(stage);
   const stack = `gsv-${stage}`;
   if (outputs === undefined) {
-    const told = `${stack} is not deployed here; \`gsv deploy --stage ${stage}\` deploys it`;
-    context.print({ stack, stage, deployed: false }, told);
+    const message = `${stack} is not deployed here; \`gsv deploy --stage ${stage}\` deploys it`;
+    context.print({ stack, stage, deployed: false }, message);
     return;
   }
   const running = await runningVersion(outputs, saved.gateway);
@@ -56,16 +56,16 @@ export async function showDeployment(context: Context, { options }: Invocation, 
 function differsText(differs: boolean | undefined): string {
   if (differs === undefined) return "not compared";
   return differs
-    ? "yes; `gsv deploy` makes the changes listed above (if the CDK failed, it says so there)"
+    ? "yes; `gsv deploy` applies the changes listed above (or the CDK failed, with its error above)"
     : "no";
 }
 
-/** The version that answers, which only a token of the gateway may ask for. */
+/** The version of the deployed gateway. Reading it needs one of the gateway's tokens. */
 async function runningVersion(
   { WebSocketUrl }: StageOutputs,
   saved: { url?: string; token?: string } = {},
 ): Promise<{ version?: string; fault?: string }> {
-  if (saved.url !== WebSocketUrl || !saved.token) return { fault: "the config file has no token of it" };
+  if (saved.url !== WebSocketUrl || !saved.token) return { fault: "the config file has no token for it" };
   try {
     const gateway = await openGateway(WebSocketUrl, saved.token);
     await gateway.close();
@@ -75,7 +75,7 @@ async function runningVersion(
   }
 }
 
-/** Whether the deployed stack is another than this checkout's. The CDK prints the differences to standard error. */
+/** Whether the deployed stack differs from this checkout. The CDK prints the differences to standard error. */
 async function isDifferent(context: Context, chosen: StageContext, runStep: Run): Promise<boolean> {
   try {
     await runCdk(runStep, ["diff", `gsv-${chosen.stage}`, "--fail"], chosen, context);

@@ -23,12 +23,12 @@ import { idTaken } from "../node/node-command.ts";
 import { chatAtTerminal, chatByLine } from "../session/client-command.ts";
 
 /**
- * How much the heap may grow, in percent of what is in use, before garbage is collected. By its own rules V8 lets a small
- * heap grow to several times what is in use, which a process that runs for days does not give back.
+ * Max growth of the heap before garbage is collected, in percent of the used memory. By default, V8 lets a small heap grow
+ * to several times the used memory, and a process that runs for days does not return it.
  */
 const heapGrowingPercent = 25;
 
-/** How long the chat and the node have to end after a signal, in milliseconds. */
+/** Time in which the chat and the node must stop after a signal, in milliseconds. */
 const leaveMs = 3000;
 
 /** Options of `gsv dev` that need a gateway of its own. */
@@ -56,7 +56,7 @@ export const dev: Action = async (context, { options }) => {
       options.serve === true
         ? serveOnly(context, running, choice, received)
         : serveAndChat(context, running, { choice, environment, isPlain: options.plain === true }, received);
-    // A signal also ends work that waits for an answer of the gateway.
+    // After a signal, do not wait forever for an answer of the gateway.
     await Promise.race([served, received.then(() => sleep(leaveMs, undefined, { ref: false }))]);
   } finally {
     await running?.close();
@@ -89,7 +89,7 @@ async function joinGateway(context: Context, running: RunningGateway, isPlain: b
 function publicUrl(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
-    throw usage(`--webhook-url takes an http or https address, not ${value}`);
+    throw usage(`--webhook-url must be an http or https address, not ${value}`);
   return value.endsWith("/") ? value : `${value}/`;
 }
 
@@ -148,7 +148,7 @@ async function serveAndChat(
   }
 }
 
-/** Writes the agent's first files at the first start of a data folder. */
+/** Writes the agent's initial files at the first start of a data folder. */
 async function writeFirstFiles(gateway: Gateway, running: Dev): Promise<void> {
   if (running.hasAgent) return;
   await gateway.request("agent.init", {});
@@ -163,7 +163,7 @@ async function chat(context: Context, gateway: Gateway, isPlain: boolean, ended:
   }
   const greeting = `session: ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
   const whenLeft =
-    "the gateway ends with this chat, and so do commands on this machine; the run goes on at the next start";
+    "the gateway stops with this chat, and so do commands on this machine; the run continues at the next start";
   await chatAtTerminal(context, gateway, sessionKey, { greeting, isPlain, whenLeft, leave: ended });
 }
 
@@ -186,12 +186,12 @@ function introduce(context: Context, running: Dev, { settings, because }: ModelI
   const folder = fullFolderText(context.dataFolder, context.terminal);
   context.note(
     running.isNew
-      ? `gsv ${version}: everything is kept in ${folder}; delete that folder to start over`
-      : `gsv ${version}: going on with what is in ${folder}`,
+      ? `gsv ${version}: all data is in ${folder}; delete that folder to start over`
+      : `gsv ${version}: continuing with the data in ${folder}`,
   );
   context.note(`model: ${settings.provider}/${settings.id} (${because})`);
   if (settings.id === "offline")
     context.note(
-      "       for a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY,\n       or GSV_MODEL_BASE_URL and GSV_MODEL for any OpenAI-compatible server",
+      "       for a real model, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY,\n       or GSV_MODEL_BASE_URL and GSV_MODEL for any OpenAI-compatible server",
     );
 }

@@ -52,7 +52,7 @@ async function answersFor(context: Context, { options }: Invocation): Promise<An
     const token =
       flags.token === "-" ? await readAll(terminal.stdin) : (flags.token ?? terminal.env.GSV_TOKEN);
     if (!url || !token)
-      throw usage("init needs --url and --token here (--token - reads it from standard input)");
+      throw usage("no terminal: pass --url and --token (--token - reads it from standard input)");
     return { url: checkedUrl(url), token, ...given };
   }
   const url = flags.url ?? (await ask(terminal, "Gateway url (wss://…)", settings.url?.value));
@@ -62,7 +62,7 @@ async function answersFor(context: Context, { options }: Invocation): Promise<An
       ? flags.token
       : await askHidden(terminal, kept ? "Token (empty: keep)" : "Token");
   const token = asked || kept;
-  if (!token) throw usage("a token is needed; the gateway's owner creates one with `gsv token create`");
+  if (!token) throw usage("the token is missing; the gateway's owner creates one with `gsv token create`");
   if (given.nodeId === undefined) {
     const preset = settings.nodeId ?? machineId(hostname());
     given.nodeId = checkedNodeId(await ask(terminal, "Name of this machine's node", preset));
@@ -70,27 +70,27 @@ async function answersFor(context: Context, { options }: Invocation): Promise<An
   return { url: checkedUrl(url), token, ...given };
 }
 
-/** A gateway's address. @throws Failure (usage) for any other text */
+/** Checks a gateway's address. @throws Failure (usage) when it is invalid */
 export function checkedUrl(url: string): string {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol === "wss:" || (protocol === "ws:" && isHere)) return url;
-  throw usage(`a gateway url starts with wss:// (or ws:// on this machine), not ${url || "nothing"}`);
+  throw usage(`the gateway url must start with wss:// (or ws:// on this machine), not ${url || "nothing"}`);
 }
 
-/** Does not overwrite the token of another gateway unasked: the file may hold the only copy. */
+/** Asks before it overwrites the token of another gateway, because the file may contain its only copy. */
 async function checkReplaced(context: Context, { url }: Answers, force: boolean): Promise<void> {
   const { file } = await context.settings();
   const { gateway } = await readConfigFile(file);
   if (force || !gateway?.token || gateway.url === undefined || gateway.url === url) return;
-  const holds = `${file} holds the token of another gateway, ${gateway.url}`;
+  const holds = `${file} contains the token of another gateway, ${gateway.url}`;
   if (context.terminal.stdin.isTTY !== true)
     throw new Failure("config", `${holds}; --force replaces it, --config <file> writes a second file`);
   if (!(await confirm(context.terminal, `${holds}. Replace it?`)))
     throw new Failure("cancelled", "nothing was saved");
 }
 
-/** Tests the connection. When it fails, a script stops; at a terminal the user may save anyway. */
+/** Tests the connection. When it fails, the user may save anyway; without a terminal, throws. */
 async function test(context: Context, { url, token }: Answers): Promise<boolean> {
   try {
     const gateway = await openGateway(url, token);

@@ -7,7 +7,7 @@ import { didYouMean } from "../../app/suggestion.ts";
 import { checkedNodeId } from "../node/node-settings.ts";
 import { checkedUrl } from "./init-command.ts";
 
-/** The settings of the config file that are never shown with the others. */
+/** Settings that are masked when all settings are shown. */
 const secrets = ["gateway.token"];
 
 export const showLocalConfig: Action = async (context) => {
@@ -19,7 +19,7 @@ export const showLocalConfig: Action = async (context) => {
   const lines = shown.map(([key, value]) => `${key} = ${value}`);
   context.print(
     { file, settings: Object.fromEntries(shown) },
-    lines.join("\n") || `${file} holds no settings; \`gsv init\` writes them`,
+    lines.join("\n") || `${file} has no settings; \`gsv init\` writes them`,
   );
 };
 
@@ -39,9 +39,11 @@ export const setLocalConfig: Action = async (context, { args: [key = "", given] 
     : terminal.stdin.isTTY
       ? await askHidden(terminal, key)
       : await readAll(terminal.stdin);
-  if (text === "") throw usage(`no value for ${key}: give one, or send it on standard input`);
+  if (text === "") throw usage(`no value for ${key}; pass one, or send it on standard input`);
   if (secrets.includes(key) && !isAsked)
-    context.note("gsv: a secret on the command line stays in the shell's history; `-` asks for it instead");
+    context.note(
+      "gsv: a secret on the command line remains in the shell's history; use `-` to be asked for it",
+    );
   const { file } = await context.settings();
   const [table = "", ...name] = key.split(".");
   await updateConfigFile(file, { [table]: { [name.join(".")]: checkedValue(key, text, terminal.cwd) } });
@@ -53,7 +55,7 @@ export const showLocalConfigPath: Action = async (context) => {
   context.print({ file }, file);
 };
 
-/** The settings that this program knows, as `table.name` and value. */
+/** The known settings of a config file, as `table.name` and value. */
 function settingsOf(config: ConfigFile): [string, string][] {
   return Object.entries(config).flatMap(([table, values]) =>
     Object.entries(values as Record<string, string>)
@@ -69,7 +71,7 @@ function isKnown(key: string): boolean {
 function checkKey(key: string): void {
   if (!isKnown(key))
     throw usage(
-      `no setting ${key}${didYouMean(key, fieldNames)}; one of ${fieldNames.join(", ")}, deploy.<setting of the stage>`,
+      `there is no setting ${key}${didYouMean(key, fieldNames)}; use one of ${fieldNames.join(", ")}, deploy.<setting of the stage>`,
     );
 }
 
@@ -77,6 +79,6 @@ function checkedValue(key: string, value: string, cwd: string): string {
   if (key === "gateway.url") return checkedUrl(value);
   if (key === "node.id") return checkedNodeId(value);
   if (key === "chat.cost_line" && value !== "on" && value !== "off")
-    throw usage(`chat.cost_line is on or off, not ${value}`);
+    throw usage(`chat.cost_line must be on or off, not ${value}`);
   return key === "node.workspace" && !/^~(\/|$)/.test(value) ? resolve(cwd, value) : value;
 }

@@ -3,9 +3,9 @@ import type { CommandEntry } from "../../app/program.ts";
 const tokenCommands: readonly CommandEntry[] = [
   {
     name: "create <name>",
-    summary: "create a token; it is shown only once",
+    summary: "create a token, which is shown only once",
     options: [
-      ["--scopes <list>", "of client, node, channel, admin (default client)"],
+      ["--scopes <list>", "any of client, node, channel, admin (default client)"],
       ["--channel <name>", "channel of the bridge; required with the scope channel"],
       ["--account <id>", "account of the bridge on that channel (default: default)"],
     ],
@@ -17,7 +17,7 @@ const tokenCommands: readonly CommandEntry[] = [
   },
   {
     name: "list",
-    summary: "tokens, their scopes and last use, and which are in use now",
+    summary: "tokens, their scopes, and their last or current use",
     examples: ["token list"],
     load: async () => (await import("./token-commands.ts")).listTokens,
   },
@@ -34,11 +34,11 @@ export const devCommand: CommandEntry = {
   name: "dev",
   summary: "the whole system on this machine: local AWS, a node, and a chat",
   options: [
-    ["--serve", "only serve: no chat and no node, until Ctrl-C"],
-    ["--port <n>", "port of the WebSocket API; 0 for any that is free (default: the last one)"],
-    ["--webhook-url <url>", "where the internet reaches the webhook, such as a tunnel's https address"],
-    ["--fsync", "wait for the disk at every write: nothing is lost when the power fails"],
-    ["--plain", "show answers as they are, without styles for Markdown"],
+    ["--serve", "only run the gateway, without chat and node, until Ctrl-C"],
+    ["--port <n>", "port of the WebSocket API; 0 for any free port (default: the last one)"],
+    ["--webhook-url <url>", "public address of the webhook, such as a tunnel's https address"],
+    ["--fsync", "wait for the disk at every write, so that a power failure loses nothing"],
+    ["--plain", "show answers unchanged, without Markdown styles"],
   ],
   examples: ["dev", "dev --serve --json --port 8787", "printf 'which files are here?\\n' | gsv dev"],
   load: async () => (await import("./dev-command.ts")).dev,
@@ -58,15 +58,15 @@ export const configCommand: CommandEntry = {
     },
     {
       name: "list",
-      summary: "every setting with its value, and with its default where it was changed",
-      options: [["--changed", "only those that are not at their defaults"]],
+      summary: "every setting with its value, and with its default if it was changed",
+      options: [["--changed", "only settings that differ from their defaults"]],
       examples: ["config list", "config list --changed --json"],
       load: async () => (await import("./config-commands.ts")).listConfig,
     },
     {
       name: "set <path> [value]",
       summary:
-        "set a value, as JSON or text; without a value, or with -, it is asked for or read from standard input",
+        "set a value, as JSON or text; without a value, or with -, asks for it or reads standard input",
       examples: [
         "config set model.id claude-sonnet-5",
         "config set timeouts.toolMs 120000",
@@ -76,7 +76,7 @@ export const configCommand: CommandEntry = {
     },
     {
       name: "unset <path>",
-      summary: "put a setting, and all below it, back to the default; a secret is deleted",
+      summary: "reset a setting, and all below it, to the default; deletes a secret",
       examples: ["config unset timeouts.toolMs", "config unset apiKeys.anthropic"],
       load: async () => (await import("./config-commands.ts")).unsetConfig,
     },
@@ -97,13 +97,13 @@ export const localConfigCommand: CommandEntry = {
     },
     {
       name: "get <key>",
-      summary: "one setting, a secret too",
+      summary: "one setting, even a secret",
       examples: ["local-config get gateway.url"],
       load: async () => (await import("./local-config-commands.ts")).getLocalConfig,
     },
     {
       name: "set <key> [value]",
-      summary: "set one; without a value, or with -, it is asked for or read from standard input",
+      summary: "set one; without a value, or with -, asks for it or reads standard input",
       examples: ["local-config set session.default_key agent:main:work", "local-config set gateway.token -"],
       load: async () => (await import("./local-config-commands.ts")).setLocalConfig,
     },
@@ -119,12 +119,12 @@ export const localConfigCommand: CommandEntry = {
 /** `gsv token …` */
 export const tokenCommand: CommandEntry = {
   name: "token",
-  summary: "access tokens, one a device",
+  summary: "access tokens, one per device",
   examples: ["token list"],
   commands: tokenCommands,
 };
 
-const stageOption = ["--stage <name>", "which stage (default: the config file's, else dev)"] as const;
+const stageOption = ["--stage <name>", "the stage (default: the config file's, else dev)"] as const;
 
 const accountOptions = [
   ["--profile <name>", "AWS profile"],
@@ -134,12 +134,12 @@ const accountOptions = [
 /** `gsv deploy` */
 export const deployCommand: CommandEntry = {
   name: "deploy",
-  summary: "put your own gateway on AWS, create the first token, and save both here",
+  summary: "deploy your own gateway to AWS, create the first token, and save both here",
   options: [
     stageOption,
     [
       "-c, --context <key=value>",
-      "setting of the stage, such as alarmEmail; kept in the config file; may be given several times",
+      "setting of the stage, such as alarmEmail; saved in the config file; may be given several times",
       "repeatable",
     ],
     ...accountOptions,
@@ -154,22 +154,22 @@ export const deployCommand: CommandEntry = {
   commands: [
     {
       name: "status",
-      summary: "what is deployed of a stage, its version, and whether a deployment would change it",
+      summary: "the deployed stack, its version, and whether a deployment would change it",
       options: [
         stageOption,
         ...accountOptions,
-        ["--no-diff", "do not compare it with this checkout, which takes a minute"],
+        ["--no-diff", "skip the comparison with this checkout, which takes a minute"],
       ],
       examples: ["deploy status", "deploy status --stage prod --no-diff --json"],
       load: async () => (await import("./deploy-status.ts")).deployStatus,
     },
     {
       name: "destroy",
-      summary: "take a stage down, after asking for its name; its table, bucket and secrets stay",
+      summary: "delete a stage's stack, after asking for its name; its table, bucket and secrets remain",
       options: [
         stageOption,
         ...accountOptions,
-        ["--delete-data", "delete table, bucket and secrets too, after asking again; there is no way back"],
+        ["--delete-data", "also delete table, bucket and secrets, after asking again; cannot be undone"],
         ["--yes", "do not ask"],
       ],
       examples: ["deploy destroy", "deploy destroy --stage test --delete-data"],

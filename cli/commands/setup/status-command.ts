@@ -11,7 +11,7 @@ export const status: Action = async (context) => {
   const address = await context.address(true);
   const started = performance.now();
   const gateway = await context.gateway().catch((error: unknown) => {
-    // Print the configuration too when the gateway cannot be reached.
+    // Print the configuration even when the gateway cannot be reached.
     if (!context.json)
       context.print(
         undefined,
@@ -51,7 +51,7 @@ export const status: Action = async (context) => {
     ["gsv", version],
     ["gateway", address.url],
     ["configured in", address.source],
-    ["answers", `yes, version ${found.server}; connected in ${connectMs} ms, ${latencyMs} ms a request`],
+    ["answers", `yes, version ${found.server}; connected in ${connectMs} ms, ${latencyMs} ms per request`],
     ["model", model ?? 'none; set it with `gsv config set model \'{"provider":…,"id":…}\'`'],
     ["nodes", nodes.length > 0 ? nodes.join(", ") : "none; start one with `gsv node`"],
     ["tools", String(found.tools)],
@@ -74,7 +74,7 @@ async function modelOf(gateway: Gateway, context: Context): Promise<string | und
   }
 }
 
-/** Who may write on a channel, and in which of its groups nodes may be used. */
+/** The people who may write on a channel, and who may use nodes in its groups. */
 interface People {
   /** Absent: closed. */
   dmPolicy?: string;
@@ -103,7 +103,7 @@ async function peopleOf(gateway: Gateway, context: Context): Promise<Record<stri
 function describePeople({ dmPolicy = "closed", owners, guests, groups }: People): string {
   const list = (ids: readonly string[]) => ids.map(visible).join(", ") || "none";
   const rooms = Object.entries(groups).map(([id, tools]) => `${visible(id)} (machines: ${visible(tools)})`);
-  const others = dmPolicy === "open" ? "everybody else" : list(guests);
+  const others = dmPolicy === "open" ? "everyone else" : list(guests);
   const parts = [visible(dmPolicy), `owners: ${list(owners)}`, `guests: ${others}`];
   return [...parts, ...(rooms.length > 0 ? [`groups: ${rooms.join(", ")}`] : [])].join("; ");
 }

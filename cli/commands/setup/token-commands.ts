@@ -10,7 +10,9 @@ export const createToken: Action = async (context, { args, options }) => {
   const gateway = await context.gateway();
   const bound = { channel: text(options.channel), accountId: text(options.account) };
   const created = await gateway.request("token.create", { name: args[0] ?? "", scopes: wanted, ...bound });
-  context.note(`token ${created.id} (${created.name}: ${scopesText(created)}); it is shown only now`);
+  context.note(
+    `token ${created.id} (${created.name}: ${scopesText(created)}); copy it, it is shown only once`,
+  );
   context.print(created, created.token);
 };
 
@@ -30,10 +32,10 @@ export const listTokens: Action = async (context) => {
 export const revokeToken: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const result = await gateway.request("token.revoke", { id: args[0] ?? "" });
-  context.print(result, `token ${result.id} is revoked`);
+  context.print(result, `revoked token ${result.id}`);
 };
 
-/** When a token was last used. A connection that is open uses it, however long ago it was opened. */
+/** When a token was last used. An open connection counts as current use, no matter when it was opened. */
 function usedText({ connections, lastUsedAt }: ListedToken): string {
   if (!connections) return moment(lastUsedAt);
   return `now (${connections} ${connections === 1 ? "connection" : "connections"})`;
@@ -46,6 +48,7 @@ function scopesText({ scopes, channel, accountId }: TokenEntry): string {
 function scopesOf(list: string | undefined): Scope[] {
   const wanted = (list ?? "client").split(",").map((scope) => scope.trim());
   const unknown = wanted.filter((scope) => !scopes.includes(scope as Scope));
-  if (unknown.length > 0) throw usage(`no scope ${unknown.join(", ")}; one or more of ${scopes.join(", ")}`);
+  if (unknown.length > 0)
+    throw usage(`there is no scope ${unknown.join(", ")}; use one or more of ${scopes.join(", ")}`);
   return wanted as Scope[];
 }

@@ -19,20 +19,20 @@ import { deleteFiles, installedFiles } from "./installed-files.ts";
 import { shippedSkills } from "./shipped-skills.ts";
 import { agentOf, folderOf } from "./skills-commands.ts";
 
-/** Lines of a SKILL.md that are shown where nobody can be asked; at a terminal all are. */
+/** Number of lines shown of a SKILL.md without a terminal. A terminal shows all. */
 const shownLines = 15;
 
-/** What is written where. */
+/** An installation: a skill, an agent, and the skill's name there. */
 interface Addition {
   skill: NewSkill;
   agentId: string;
   name: string;
-  /** Files of the skill that it replaces and does not have itself, which are deleted; absent when it replaces none. */
+  /** Files to delete: those of the replaced skill that the new one does not have. Absent when none is replaced. */
   stale?: string[];
 }
 
-/** How often, and after how many milliseconds, the machines' answers are looked for. */
-const looks = { times: 4, everyMs: 500 };
+/** Number and interval (in ms) of the checks for the machines' answers. */
+const checks = { max: 4, everyMs: 500 };
 
 /** Installs a skill for one agent, after showing what would be written. */
 export const addSkill: Action = async (context, invocation) => {
@@ -41,7 +41,7 @@ export const addSkill: Action = async (context, invocation) => {
   const skill = await readSkill(source, context.terminal.cwd, createGuardedFetch());
   const chosen = text(invocation.options.name);
   const name = chosen === undefined ? skill.name : checkedName(chosen);
-  if (name === "") throw usage("nothing names this skill; give it a name with --name");
+  if (name === "") throw usage("the skill has no name; pass one with --name");
   const gateway = await context.gateway();
   const stale = await staleFiles(gateway, { skill, agentId, name });
   context.note(preview({ skill, agentId, name, stale }, context));
@@ -54,10 +54,10 @@ export const addSkill: Action = async (context, invocation) => {
   const status = await settledStatus(gateway, agentId, name);
   const replaced = stale !== undefined;
   const result = { agentId, name, replaced, files, removed, ...(status ? { skill: status } : {}) };
-  context.print(result, `${name} is installed for the agent ${agentId}; ${usability(status)}`);
+  context.print(result, `installed ${name} for the agent ${agentId}; ${usability(status)}`);
 };
 
-/** The files that `Addition.stale` holds. Of a skill of all agents there are none: its copy stays. */
+/** The value of `Addition.stale`. Empty for a skill of all agents, because its shared copy remains. */
 async function staleFiles(
   gateway: Gateway,
   { skill, agentId, name }: Addition,
@@ -77,21 +77,22 @@ async function staleFiles(
   }
 }
 
-/** @throws Failure when the answer is no, or nobody can be asked */
+/** @throws Failure when the user refuses, or when there is no terminal */
 async function askFirst({ terminal }: Context, name: string, agentId: string): Promise<void> {
-  if (terminal.stdin.isTTY !== true) throw usage(`--yes is needed to install ${name} without asking`);
+  if (terminal.stdin.isTTY !== true)
+    throw usage(`no terminal to ask for confirmation; pass --yes to install ${name}`);
   if (!(await confirm(terminal, `Write it for the agent ${agentId}?`)))
     throw new Failure("cancelled", "nothing was written");
 }
 
-/** What would be written, for the user to judge: at a terminal with the whole SKILL.md. */
+/** Describes what would be written. A terminal gets the complete SKILL.md. */
 function preview({ skill, agentId, name, stale }: Addition, { terminal }: Context): string {
   const { document, files, left } = skill;
   const text = files.find(({ path }) => path === "SKILL.md")?.content.trimEnd() ?? "";
   const others = files.map(({ path }) => path).filter((path) => path !== "SKILL.md");
   const lines = text.split(/\r\n?|\n/);
   const shown = terminal.stdin.isTTY === true ? lines : lines.slice(0, shownLines);
-  const more = lines.length > shown.length ? [`… ${lines.length - shown.length} lines more`] : [];
+  const more = lines.length > shown.length ? [`… ${lines.length - shown.length} more lines`] : [];
   const sizes = files.map(({ path, content }) => `${path} (${Buffer.byteLength(content)} bytes)`);
   return [
     pairs([
@@ -99,47 +100,44 @@ function preview({ skill, agentId, name, stale }: Addition, { terminal }: Contex
       ["description", document.description],
       ["homepage", document.homepage],
       ["needs", document.requires === undefined ? "nothing" : JSON.stringify(document.requires)],
-      [
-        "written to",
-        `agents/${agentId}/skills/${name}/${stale ? ", in place of the one that is there" : ""}`,
-      ],
+      ["written to", `agents/${agentId}/skills/${name}/${stale ? ", replacing the installed one" : ""}`],
       ["files", sizes.join(", ")],
-      ["left out", left.length === 0 ? undefined : left.join(", ")],
+      ["skipped", left.length === 0 ? undefined : left.join(", ")],
       ["deleted", stale?.join(", ") || undefined],
     ]),
     "",
     ...[...shown, ...more].map((line) => `  | ${line}`),
     "",
     ...(others.length > 0 ? [`Only SKILL.md is shown here, not ${others.join(", ")}.`] : []),
-    "The agent does what a skill says, also on your machines. Install only what you have read.",
+    "The agent follows a skill's instructions, also on your machines. Install only what you have read.",
   ].join("\n");
 }
 
-/** The skill's status, once the machines have had time to say which programs they have. */
+/** The skill's status, after the machines had time to report their programs. */
 async function settledStatus(
   gateway: Gateway,
   agentId: string,
   name: string,
 ): Promise<SkillEntry | undefined> {
-  for (let look = 1; ; look++) {
+  for (let check = 1; ; check++) {
     const { skills, nodes } = await gateway.request("skills.status", { agentId });
     const skill = skills.find(({ location }) => folderOf(location) === name);
     const { bins, anyBins } = skill?.requirements ?? {};
     const isOpen = skill?.eligible === false && (bins ?? anyBins) !== undefined;
-    if (!isOpen || look === looks.times || !nodes.some((node) => node.canProbeBins)) return skill;
-    await delay(looks.everyMs);
+    if (!isOpen || check === checks.max || !nodes.some((node) => node.canProbeBins)) return skill;
+    await delay(checks.everyMs);
   }
 }
 
 function usability(skill: SkillEntry | undefined): string {
-  if (!skill) return "`gsv skills status` shows whether it can be used";
-  if (!skill.eligible) return `it cannot be used yet: ${skill.reasons.join("; ")}`;
+  if (!skill) return "`gsv skills status` shows whether it is usable";
+  if (!skill.eligible) return `it is not usable yet: ${skill.reasons.join("; ")}`;
   const where =
     skill.requirements && skill.eligibleHosts.length > 0 ? ` on ${skill.eligibleHosts.join(", ")}` : "";
-  return `it can be used${where}; the agent knows of it after half a minute at most`;
+  return `it is usable${where}; the agent sees it within half a minute`;
 }
 
-/** Most bytes of one file, most files, and most bytes of all files of a skill. */
+/** Limits of a skill: bytes of one file, number of files, and bytes of all files. */
 const limits = { fileBytes: 256 * 1024, files: 50, bytes: 1024 * 1024 };
 
 /** A file of a skill. `path` is relative to the skill's folder. */
@@ -148,20 +146,20 @@ interface SkillFile {
   content: string;
 }
 
-/** A skill that is not installed yet. `SKILL.md` is the last file, so that a skill is listed only when it is complete. */
+/** A skill to install. `SKILL.md` is the last file, so that the skill is listed only when it is complete. */
 interface NewSkill {
-  /** What its folder is called by default; empty when nothing names it. */
+  /** Default name of its folder; empty when unknown. */
   name: string;
   document: SkillDocument;
   files: SkillFile[];
-  /** Files of the folder that are left out, each with the reason. */
+  /** Skipped files of the folder, each with the reason. */
   left: string[];
 }
 
 /**
- * Reads a skill from an https address of a SKILL.md, from a folder, from a SKILL.md, or by the name of one that comes
- * with gsv. An address is fetched only when it is public.
- * @throws Failure when it cannot be read, is not text, is too large, or is no skill
+ * Reads a skill from the https address of a SKILL.md, from a folder, from a SKILL.md file, or by the name of a skill
+ * included in gsv. Only public addresses are fetched.
+ * @throws Failure when it cannot be read, is not text, is too large, or is not a skill
  */
 export async function readSkill(source: string, cwd: string, fetchGuarded: GuardedFetch): Promise<NewSkill> {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source)) return fromUrl(source, fetchGuarded);
@@ -171,7 +169,10 @@ export async function readSkill(source: string, cwd: string, fetchGuarded: Guard
   if (shipped && !found) return asSkill(source, [{ path: "SKILL.md", content: shipped.text }]);
   if (!found) {
     const names = shippedSkills.map(({ name }) => name).join(", ");
-    throw new Failure("ENOENT", `${source}: no such file or folder, and no skill of gsv (${names})`);
+    throw new Failure(
+      "ENOENT",
+      `${source} is neither a file or folder nor a skill included in gsv (${names})`,
+    );
   }
   if (found.isDirectory()) return fromFolder(path);
   const content = await readText(path, basename(path));
@@ -185,7 +186,7 @@ async function fromUrl(url: string, fetchGuarded: GuardedFetch): Promise<NewSkil
   if (/^\s*(<!doctype html|<html)/i.test(content))
     throw new Failure(
       "not a skill",
-      `${url}: this is a web page; give the address of the plain SKILL.md ("Raw" on GitHub)`,
+      `${url} is a web page; use the address of the plain SKILL.md ("Raw" on GitHub)`,
     );
   const segments = new URL(url).pathname.split("/").filter((segment) => segment !== "");
   const file = segments.pop() ?? "";
@@ -198,19 +199,19 @@ async function fromFolder(folder: string): Promise<NewSkill> {
   const files: SkillFile[] = [];
   const entries = (await entriesUnder(folder, "")).sort((a, b) => (a.path < b.path ? -1 : 1));
   const last = entries.filter(({ path }) => path === "SKILL.md");
-  if (last.length === 0) throw new Failure("not a skill", `${folder}: has no SKILL.md`);
+  if (last.length === 0) throw new Failure("not a skill", `${folder} has no SKILL.md`);
   for (const { path, isFile } of [...entries.filter((entry) => !last.includes(entry)), ...last]) {
-    if (!isFile) left.push(`${path}: not a file of its own`);
+    if (!isFile) left.push(`${path}: not a regular file`);
     else files.push({ path, content: await readText(join(folder, path), path) });
     if (files.length > limits.files)
-      throw new Failure("too large", `${folder}: has more than ${limits.files} files`);
+      throw new Failure("too large", `${folder} has more than ${limits.files} files, the limit of a skill`);
   }
   return asSkill(basename(folder), files, left);
 }
 
 /**
- * What is in a folder and in the folders below it, without hidden entries and installed packages. A link is listed
- * and never followed, so that nothing from outside the folder becomes part of the skill.
+ * The entries of a folder and its subfolders, without hidden entries and installed packages. Links are listed but not
+ * followed, so that nothing outside the folder becomes part of the skill.
  */
 async function entriesUnder(folder: string, below: string): Promise<{ path: string; isFile: boolean }[]> {
   const entries = await readdir(join(folder, below), { withFileTypes: true });
@@ -228,22 +229,18 @@ function asSkill(fallback: string, files: SkillFile[], left: string[] = []): New
   const document = parseSkill(files.find(({ path }) => path === "SKILL.md")?.content ?? "");
   if (document.fault !== undefined) throw new Failure("not a skill", `SKILL.md: ${document.fault}`);
   if (document.body === "" || document.description === "")
-    throw new Failure(
-      "not a skill",
-      "SKILL.md: has no text that says what the skill is for and how it is done",
-    );
+    throw new Failure("not a skill", "SKILL.md has no description or no instructions; add them");
   const bytes = files.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
   if (bytes > limits.bytes)
     throw new Failure(
       "too large",
-      `the skill has ${sizeText(bytes)}; at most ${sizeText(limits.bytes)} are installed`,
+      `the skill has ${sizeText(bytes)}; the limit is ${sizeText(limits.bytes)}`,
     );
   return { name: folderName(document.name ?? "") || folderName(fallback), document, files, left };
 }
 
 /**
- * A name as a folder of skills has it: lower case, with `-` for what a folder's name does not hold. Empty when nothing
- * is left of it.
+ * Converts a name to a skill's folder name: lower case, with `-` for characters that are not allowed. May be empty.
  */
 export function folderName(name: string): string {
   return name
@@ -253,11 +250,11 @@ export function folderName(name: string): string {
     .slice(0, 64);
 }
 
-/** The folder's name that the user chose. @throws Failure (usage) */
+/** Checks a folder name that the user chose. @throws Failure (usage) */
 function checkedName(name: string): string {
   if (name !== "" && folderName(name) === name) return name;
   throw usage(
-    `--name must be of a-z, 0-9, _ and -, at most 64, and begin with a letter or digit, not ${name || "empty"}`,
+    `--name must have at most 64 characters of a-z, 0-9, _ and -, and begin with a letter or digit, not ${name || "empty"}`,
   );
 }
 
@@ -266,7 +263,7 @@ async function readText(file: string, shown: string): Promise<string> {
   if (size > limits.fileBytes)
     throw new Failure(
       "too large",
-      `${shown}: has ${sizeText(size)}; at most ${sizeText(limits.fileBytes)} a file are installed`,
+      `${shown} has ${sizeText(size)}; the limit for a file is ${sizeText(limits.fileBytes)}`,
     );
   return decode(await readFile(file), shown);
 }
@@ -278,5 +275,5 @@ function decode(bytes: Uint8Array, shown: string): string {
   } catch {
     // Not UTF-8.
   }
-  throw new Failure("not a skill", `${shown}: is not text; a skill is made of text files`);
+  throw new Failure("not a skill", `${shown} is not text; a skill consists of text files`);
 }

@@ -3,8 +3,8 @@ import type { Gateway } from "../../gateway/gateway-client.ts";
 import { RequestError } from "../../gateway/request-error.ts";
 
 /**
- * The paths of all files in the folder of a skill, with those of the copy that all agents share. What lies elsewhere is
- * left out, so that no answer leads round in a circle, or to a file that does not belong to the skill.
+ * The paths of all files in a skill's folder, including those of the copy that all agents share. Ignores paths outside
+ * the folder in the gateway's answers, which could form a cycle or name foreign files.
  */
 export async function installedFiles(gateway: Gateway, agentId: string, name: string): Promise<string[]> {
   return filesUnder(gateway, agentId, `skills/${name}`);
@@ -21,7 +21,7 @@ async function filesUnder(gateway: Gateway, agentId: string, path: string): Prom
   return [...files.filter((file) => file.startsWith(`${path}/`)), ...deeper.flat()];
 }
 
-/** Deletes files of an agent, one after the other. @returns those of which the agent had a copy */
+/** Deletes files of an agent, one after the other. @returns the files that existed */
 export async function deleteFiles(
   gateway: Gateway,
   agentId: string,

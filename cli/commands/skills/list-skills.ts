@@ -4,7 +4,7 @@ import type { Action } from "../../app/program.ts";
 import { shippedSkills } from "./shipped-skills.ts";
 import { agentOf, folderOf } from "./skills-commands.ts";
 
-/** Widest description in a list, in characters. */
+/** Max length of a description in the list, in characters. */
 const maxDescription = 60;
 
 export const listSkills: Action = async (context, invocation) => {
@@ -33,7 +33,7 @@ export const listSkills: Action = async (context, invocation) => {
     ...(offered.length === 0
       ? []
       : [
-          "\ncome with gsv; `gsv skills add NAME` installs one:",
+          "\nincluded in gsv; `gsv skills add NAME` installs one:",
           columns(
             ["SKILL", "DESCRIPTION"],
             offered.map(({ name, description }) => [name, shorten(description, maxDescription + 20)]),

@@ -1,4 +1,4 @@
-/** A skill that comes with gsv, and is installed by its name. */
+/** A skill included in gsv, which can be installed by its name. */
 export interface ShippedSkill {
   name: string;
   /** The whole SKILL.md. */
@@ -7,7 +7,7 @@ export interface ShippedSkill {
 
 const git = `---
 name: git
-description: Look into git repositories on a machine, and commit, branch, merge or mend history there without losing work.
+description: Look into git repositories on a machine, and commit, branch, merge or repair history there without losing work.
 metadata: {gsv: {requires: {bins: [git]}}}
 ---
 # Git
@@ -64,7 +64,7 @@ Outside of a checkout, name the repository: -R OWNER/NAME. Ask for JSON and only
 
 ## Writing
 
-Others see it, under your human's name. Show the text first and wait for a yes, unless you were told to go ahead.
+Others see it, under your human's name. Show the text first and wait for a yes, unless your human said to go ahead.
 
     gh issue create --title 'T' --body-file FILE
     gh issue comment 12 --body-file FILE
@@ -147,7 +147,7 @@ Files of your own workspace, by gsv__ReadFile, gsv__WriteFile and gsv__EditFile.
     - [ ] 2026-03-01 call the landlord (due 2026-03-05)
     - [x] 2026-02-27 renew the passport, done 2026-03-02
 
-- Add at the end; tick by gsv__EditFile of that one line; never write the whole list anew.
+- Add at the end; tick by gsv__EditFile of that one line; never rewrite the whole list.
 - "What is on my list?": open ones only, the overdue ones first, then those with a date, then the rest.
 - Once a week, or at twenty ticked lines, move the ticked ones to notes/done-YYYY.md.
 
@@ -192,7 +192,7 @@ folders, the trash, downloads.
 - Afterwards look again, and say how much was freed.
 `;
 
-/** The skills that come with gsv. */
+/** The skills included in gsv. */
 export const shippedSkills: readonly ShippedSkill[] = [
   { name: "git", text: git },
   { name: "github", text: github },

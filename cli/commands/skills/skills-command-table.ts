@@ -1,40 +1,40 @@
 import type { CommandEntry } from "../../app/program.ts";
 
-const agentOption = ["--agent <id>", "agent whose skills they are (default: main)"] as const;
+const agentOption = ["--agent <id>", "agent that has the skills (default: main)"] as const;
 
 export const skillsCommand: CommandEntry = {
   name: "skills",
-  summary: "what the agent knows how to do: install, list, check and remove skills",
+  summary: "install, list, check and remove the agent's skills",
   examples: ["skills list", "skills add github"],
   commands: [
     {
       name: "list",
-      summary: "installed skills, and those that come with gsv",
+      summary: "installed skills, and those included in gsv",
       options: [agentOption],
       examples: ["skills list"],
       load: async () => (await import("./list-skills.ts")).listSkills,
     },
     {
       name: "status",
-      summary: "which skills can be used now, on which machines, and what the others lack",
+      summary: "usable skills and their machines, and what the other skills lack",
       options: [agentOption],
       examples: ["skills status"],
       load: async () => (await import("./skills-commands.ts")).skillsStatus,
     },
     {
       name: "update",
-      summary: "ask the connected machines which programs they have, then show the status",
+      summary: "query the programs of the connected machines, then show the status",
       options: [
         agentOption,
-        ["--force", "also for programs that were asked for in the last five minutes"],
-        ["--timeout <s>", "seconds that a machine has to answer (default 15, most 120)"],
+        ["--force", "also programs queried in the last five minutes"],
+        ["--timeout <s>", "seconds in which a machine must answer (default 15, max 120)"],
       ],
       examples: ["skills update", "skills update --force"],
       load: async () => (await import("./skills-commands.ts")).updateSkills,
     },
     {
       name: "add <source>",
-      summary: "install a skill: a name of `gsv skills list`, a folder, a SKILL.md, or its https address",
+      summary: "install a skill: a name from `gsv skills list`, a folder, a SKILL.md, or its https address",
       options: [
         agentOption,
         ["--name <name>", "name of its folder (default: the skill's own name)"],
@@ -49,7 +49,7 @@ export const skillsCommand: CommandEntry = {
     },
     {
       name: "remove <name>",
-      summary: "remove an installed skill, with all files of its folder, after asking",
+      summary: "remove an installed skill and all files of its folder, after asking",
       options: [agentOption, ["--yes", "do not ask"]],
       examples: ["skills remove github", "skills remove github --yes"],
       load: async () => (await import("./skills-commands.ts")).removeSkill,

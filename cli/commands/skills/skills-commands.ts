@@ -7,7 +7,7 @@ import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
 import { deleteFiles, installedFiles } from "./installed-files.ts";
 
-/** The agent that a command is about. */
+/** The agent of a command. */
 export function agentOf({ options }: Invocation): string {
   return text(options.agent) ?? "main";
 }
@@ -33,13 +33,13 @@ export const updateSkills: Action = async (context, invocation) => {
     ...(seconds === undefined ? {} : { timeoutMs: seconds * 1000 }),
   });
   const { updatedNodeCount: asked, errors } = result;
-  const told = [
+  const lines = [
     asked === 0
-      ? "no machine had to be asked"
-      : `${asked} machine${asked === 1 ? " is" : "s are"} being asked; \`gsv skills status\` shows the answers`,
-    ...errors.map((error) => `not asked: ${error}`),
+      ? "no machine had to be queried"
+      : `${asked} machine${asked === 1 ? " is" : "s are"} being queried; \`gsv skills status\` shows the answers`,
+    ...errors.map((error) => `not queried: ${error}`),
   ];
-  context.print(result, `${told.join("\n")}\n\n${statusText(result)}`);
+  context.print(result, `${lines.join("\n")}\n\n${statusText(result)}`);
 };
 
 /** Deletes the agent's copy of a skill, SKILL.md first, after asking. */
@@ -54,19 +54,19 @@ export const removeSkill: Action = async (context, invocation) => {
   if (!skill)
     throw new Failure(
       code.notFound,
-      `the agent ${agentId} has no skill ${wanted}; \`gsv skills list\` shows them`,
+      `the agent ${agentId} has no skill ${wanted}; \`gsv skills list\` shows its skills`,
     );
   const name = folderOf(skill.location);
   if (!skill.location.startsWith("agents/"))
     throw new Failure(
       code.notFound,
-      `${name} is a skill of all agents, which stays; \`gsv config set skills.entries.${name}.enabled false\` hides it`,
+      `${name} is a skill of all agents and cannot be removed here; \`gsv config set skills.entries.${name}.enabled false\` disables it`,
     );
   const files = await installedFiles(gateway, agentId, name);
   if (invocation.options.yes !== true) {
     const what = `the skill ${name} of the agent ${agentId}`;
     if (context.terminal.stdin.isTTY !== true)
-      throw usage(`--yes is needed to remove ${what} without asking`);
+      throw usage(`no terminal to ask for confirmation; pass --yes to remove ${what}`);
     if (!(await confirm(context.terminal, `Remove ${what} (${counted(files)})?`)))
       throw new Failure("cancelled", "nothing was removed");
   }
@@ -78,7 +78,7 @@ export const removeSkill: Action = async (context, invocation) => {
   );
   context.print(
     { agentId, name, removed },
-    `${name} is removed from the agent ${agentId} (${counted(removed)})`,
+    `removed ${name} from the agent ${agentId} (${counted(removed)})`,
   );
 };
 
@@ -94,12 +94,12 @@ function statusText({ agentId, skills, nodes }: SkillsResult): string {
     detailOf(skill),
   ]);
   return [
-    `agent ${agentId}: ${usable} of ${skills.length} skills can be used`,
+    `agent ${agentId}: ${usable} of ${skills.length} skills are usable`,
     ...(rows.length === 0 ? [] : [columns(["SKILL", "USABLE", "WHERE, OR WHAT IT LACKS"], rows)]),
     "",
     nodes.length === 0
       ? "no machine is connected"
-      : columns(["MACHINE", "SYSTEM", "ASKED", "PROGRAMS"], nodes.map(nodeRow)),
+      : columns(["MACHINE", "SYSTEM", "QUERIED", "PROGRAMS"], nodes.map(nodeRow)),
   ].join("\n");
 }
 
@@ -110,6 +110,6 @@ function detailOf({ eligible, eligibleHosts, reasons, requirements, always }: Sk
 }
 
 function nodeRow({ nodeId, hostOs, hostBins, hostBinStatusUpdatedAt, canProbeBins }: SkillNode): string[] {
-  const asked = canProbeBins ? moment(hostBinStatusUpdatedAt) : "cannot be asked";
+  const asked = canProbeBins ? moment(hostBinStatusUpdatedAt) : "not supported";
   return [nodeId, hostOs ?? "-", asked, hostBins.join(", ") || "-"];
 }

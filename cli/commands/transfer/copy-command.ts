@@ -13,8 +13,8 @@ import { RequestError } from "../../gateway/connection.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { FileTransfers } from "../../node/transfer/file-transfers.ts";
 
-/** Shortest and longest time between two questions of how a transfer goes, in milliseconds. */
-const askEvery = { first: 100, most: 2000 };
+/** Bounds of the interval at which a transfer's status is polled, in milliseconds. */
+const pollMs = { first: 100, max: 2000 };
 
 const transferEvents = [
   "transfer.send",
@@ -47,7 +47,7 @@ export const copyFile: Action = async (context, { args, options }) => {
   }
 };
 
-/** This machine's part in the transfer: it serves that one file. */
+/** Sends or receives this machine's file of the transfer, and no other file. */
 function selectDirection(gateway: Gateway, only: CopyEnds["only"], base: string): FileTransfers {
   const transfers = new FileTransfers({
     gateway: { request: (method, params) => gateway.request(method, params) },
@@ -60,8 +60,8 @@ function selectDirection(gateway: Gateway, only: CopyEnds["only"], base: string)
 }
 
 /**
- * Begins a transfer, or goes on with one that an earlier command has begun, and follows it to its end.
- * @throws Failure when a signal comes: the transfer is cancelled
+ * Begins a transfer, or continues one that an earlier command began, and waits until it ends. A signal cancels it.
+ * @returns the final status; `failed` with the error `cancelled` after a signal
  */
 async function follow(
   gateway: Gateway,
@@ -76,7 +76,7 @@ async function follow(
   const stopped = signal.then(() => "stopped" as const);
   try {
     let status = await gateway.request("transfer.open", asked);
-    for (let wait = askEvery.first; status.status === "running"; wait = Math.min(wait * 1.5, askEvery.most)) {
+    for (let wait = pollMs.first; status.status === "running"; wait = Math.min(wait * 1.5, pollMs.max)) {
       progress.show(status);
       const { transferId } = status;
       if ((await Promise.race([delay(wait), stopped])) === "stopped") {
@@ -84,7 +84,7 @@ async function follow(
         return { ...status, status: "failed", error: "cancelled" };
       }
       status = (await unlessLost(gateway.request("transfer.status", { transferId }))) ?? status;
-      // On a new connection this machine is told anew what it has to do.
+      // After a reconnect, open the transfer again, so that the gateway resends this machine's events.
       if (isNew && status.status === "running")
         status = (await unlessLost(gateway.request("transfer.open", asked))) ?? status;
       isNew = false;
@@ -95,7 +95,7 @@ async function follow(
   }
 }
 
-/** Undefined when the connection was lost, which comes back by itself. */
+/** Undefined when the connection was lost. It reconnects automatically. */
 async function unlessLost(request: Promise<TransferStatus>): Promise<TransferStatus | undefined> {
   try {
     return await request;
@@ -105,7 +105,7 @@ async function unlessLost(request: Promise<TransferStatus>): Promise<TransferSta
   }
 }
 
-/** @throws Failure when the transfer has failed; nothing of it is left on this machine then */
+/** Waits for this machine's steps. @throws Failure when the transfer failed, after removing the partial file */
 async function finish(
   own: FileTransfers,
   { only }: CopyEnds,
@@ -116,18 +116,18 @@ async function finish(
   throw new Failure(error === "cancelled" ? "cancelled" : "transfer", error ?? "the transfer failed");
 }
 
-/** What the gateway is asked for, and the one file of this machine that takes part. */
+/** The ends of the transfer, and this machine's file in it. */
 interface CopyEnds {
   source: string;
   destination: string;
   only: { sent?: string; received?: string };
 }
 
-/** `laptop:/path` and `gsv:path`; a path with a slash before its colon is local, as for scp. */
+/** Whether an end is remote: `laptop:/path` or `gsv:path`. A path with a slash before its colon is local, as for scp. */
 const isElsewhere = (end: string) => /^[^/:]+:/.test(end);
 
 /**
- * Reads the arguments of `gsv cp`. A local folder as destination gets the source's name.
+ * Parses the arguments of `gsv cp`. In a local folder, the file gets the source's name.
  * @throws Failure (usage) when both are local
  */
 async function readEnds(from: string, to: string, cwd: string): Promise<CopyEnds> {
@@ -148,12 +148,12 @@ async function readEnds(from: string, to: string, cwd: string): Promise<CopyEnds
 
 const barWidth = 24;
 
-/** One line: how much of a transfer is done. A byte counts half when it is stored, and whole when it has arrived. */
+/** Formats the progress as one line. A byte counts half when it is stored, and fully when it has arrived. */
 export function progressText(
   { sent, received, size }: Pick<TransferStatus, "sent" | "received" | "size">,
   bytesPerSecond: number,
 ): string {
-  if (size === undefined) return "asking for the file";
+  if (size === undefined) return "requesting the file";
   const moved = (sent + received) / 2;
   const share = size === 0 ? 1 : moved / size;
   const bar = "#".repeat(Math.round(share * barWidth)).padEnd(barWidth, "-");
@@ -162,7 +162,7 @@ export function progressText(
   return `[${bar}] ${Math.floor(share * 100)}%  ${part} of ${sizeText(size)}${rate}`;
 }
 
-/** A progress line on standard error, for terminals alone. */
+/** A progress line on standard error. Shown only on a terminal. */
 interface Progress {
   show(status: TransferStatus): void;
   clear(): void;
@@ -178,7 +178,7 @@ function startProgress({ stderr }: Terminal, isWanted: boolean): Progress {
   };
   return {
     show(status) {
-      // What an earlier command has moved does not count for the speed.
+      // Bytes that an earlier command moved do not count for the speed.
       before ??= status.sent + status.received;
       const rate = (status.sent + status.received - before) / Math.max(0.1, (Date.now() - startedAt) / 1000);
       write(progressText(status, rate));

@@ -4,7 +4,7 @@ import type { CommandEntry } from "../../app/program.ts";
 export const copyCommand: CommandEntry = {
   name: "cp <source> <destination>",
   summary: "copy a file between this machine, nodes (laptop:/path) and the agent's workspace (gsv:path)",
-  options: [["--agent <id>", "agent whose workspace gsv: is (default: the default agent)"]],
+  options: [["--agent <id>", "agent whose workspace gsv: names (default: the default agent)"]],
   examples: [
     "cp report.pdf laptop:~/Documents/",
     "cp laptop:/var/log/app.log.gz .",

@@ -1,6 +1,6 @@
 import type { CommandEntry } from "../../app/program.ts";
 
-const agentOption = ["--agent <id>", "agent whose workspace it is (default: the default agent)"] as const;
+const agentOption = ["--agent <id>", "agent that owns the workspace (default: the default agent)"] as const;
 
 const workspaceCommands: readonly CommandEntry[] = [
   {
@@ -41,42 +41,42 @@ const workspaceCommands: readonly CommandEntry[] = [
   },
   {
     name: "log [path]",
-    summary: "commits of the workspace's history, newest first; with a path those that changed it",
-    options: [agentOption, ["--limit <n>", "most commits (default: 20, at most 100)"]],
+    summary: "commits of the workspace's history, newest first; with a path, those that changed it",
+    options: [agentOption, ["--limit <n>", "number of commits (default 20, max 100)"]],
     examples: ["workspace log", "workspace log MEMORY.md"],
     load: async () => (await import("./workspace-history-commands.ts")).logCommits,
   },
   {
     name: "diff [from] [to]",
-    summary: "what has changed since a commit (default: the newest), or between two",
+    summary: "the changes since a commit (default: the newest), or between two",
     options: [agentOption, ["--path <path>", "only this file"]],
     examples: ["workspace diff", "workspace diff HEAD~3", "workspace diff 3f2a1bc HEAD --path MEMORY.md"],
     load: async () => (await import("./workspace-history-commands.ts")).diffCommits,
   },
   {
     name: "show [commit] [path]",
-    summary: "a commit (default: the newest) with its differences, or a file as it was in it",
+    summary: "a commit (default: the newest) with its changes, or a file as of that commit",
     options: [agentOption],
     examples: ["workspace show", "workspace show HEAD~1 MEMORY.md"],
     load: async () => (await import("./workspace-history-commands.ts")).showCommit,
   },
   {
     name: "restore <commit> [path]",
-    summary: "put a file back as it was in a commit; what is there now is committed first",
+    summary: "restore a file as of a commit; the current state is committed first",
     options: [agentOption, ["--all", "every file of the workspace"], ["--yes", "do not ask"]],
     examples: ["workspace restore HEAD~1 MEMORY.md", "workspace restore 3f2a1bc --all"],
     load: async () => (await import("./workspace-history-commands.ts")).restoreCommit,
   },
   {
     name: "checkpoint [note...]",
-    summary: "commit the workspace as it is now",
+    summary: "commit the current state of the workspace",
     options: [agentOption],
     examples: ["workspace checkpoint before the clean-up"],
     load: async () => (await import("./workspace-history-commands.ts")).checkpointWorkspace,
   },
   {
     name: "clone <folder>",
-    summary: "bring the history to a new folder, as a git repository",
+    summary: "copy the history into a new folder, as a git repository",
     options: [agentOption],
     examples: ["workspace clone ./memory"],
     load: async () => (await import("./workspace-history-commands.ts")).cloneWorkspace,

@@ -39,14 +39,14 @@ export const removeFile: Action = async (context, invocation) => {
   const gateway = await context.gateway();
   const result = await gateway.request("workspace.delete", target(invocation));
   if (!result.deleted)
-    throw new Failure(code.notFound, `${result.path}: no such file; \`gsv workspace ls\` shows them`);
-  context.print(result, `${result.path} is deleted`);
+    throw new Failure(code.notFound, `${result.path}: no such file; \`gsv workspace ls\` shows the files`);
+  context.print(result, `deleted ${result.path}`);
 };
 
 export const editFile: Action = async (context, invocation) => {
   const { path, agentId } = target(invocation);
   if (!isInteractive(context.terminal))
-    throw usage(`an editor needs a terminal; without one: gsv workspace put ${path} < file`);
+    throw usage(`the editor needs a terminal; without one, use: gsv workspace put ${path} < file`);
   const editor = editorOf(context.terminal);
   const gateway = await context.gateway();
   const before = await readOrEmpty(gateway, path, agentId);
@@ -62,7 +62,7 @@ export const editFile: Action = async (context, invocation) => {
     isKept = true;
     await writeBack(gateway, { path, agentId, content: after }, before);
     isKept = false;
-    context.print({ path, size: Buffer.byteLength(after), written: true }, `${path} is saved`);
+    context.print({ path, size: Buffer.byteLength(after), written: true }, `saved ${path}`);
   } finally {
     if (isKept) context.note(`gsv: your text is kept in ${file}`);
     else await rm(folder, { recursive: true, force: true });

@@ -17,25 +17,25 @@ const agentOf = ({ options }: Invocation) => ({ agentId: text(options.agent) });
 export const logCommits: Action = async (context, invocation) => {
   const [path] = invocation.args;
   const limit = Number(text(invocation.options.limit) ?? 20);
-  if (!Number.isInteger(limit) || limit < 1) throw usage("--limit is a whole number from 1 to 100");
+  if (!Number.isInteger(limit) || limit < 1) throw usage("--limit must be a whole number from 1 to 100");
   const gateway = await context.gateway();
   const asked = { ...agentOf(invocation), limit, path };
   const { commits } = await gateway.request("workspace.log", asked);
-  const none = "(no commits yet: the first comes with the next reset, or with `gsv workspace checkpoint`)";
+  const none = "(no commits yet: the next reset or `gsv workspace checkpoint` creates the first)";
   context.print({ commits }, commits.length > 0 ? commits.map(describe).join("\n") : none);
 };
 
-/** What has changed since a commit, or between two. */
+/** Shows the changes since a commit, or between two. */
 export const diffCommits: Action = async (context, invocation) => {
   const [from, to] = invocation.args;
   const gateway = await context.gateway();
   const asked = { ...agentOf(invocation), from, to, path: text(invocation.options.path) };
   const diff = await gateway.request("workspace.diff", asked);
-  const cut = diff.truncated ? "\n(the rest is too long; `gsv workspace clone` brings all of it)" : "";
+  const cut = diff.truncated ? "\n(truncated; `gsv workspace clone` copies everything)" : "";
   context.print(diff, diff.patch === "" ? "(no difference)" : diff.patch.trimEnd() + cut);
 };
 
-/** A commit with its differences, or a file as it was in it. */
+/** Shows a commit with its changes, or a file as of that commit. */
 export const showCommit: Action = async (context, invocation) => {
   const [commit = "HEAD", path] = invocation.args;
   const gateway = await context.gateway();
@@ -44,13 +44,13 @@ export const showCommit: Action = async (context, invocation) => {
   else context.print(shown, `${describe(shown)}\n\n${shown.patch.trimEnd()}`);
 };
 
-/** Puts a file, or all of them, back as they were. */
+/** Restores a file, or all files, as of a commit. */
 export const restoreCommit: Action = async (context, invocation) => {
   const [commit = "", path] = invocation.args;
   if (path === undefined && invocation.options.all !== true)
-    throw usage(`name the file, or restore all of them: gsv workspace restore ${commit} --all`);
+    throw usage(`name the file, or restore all files: gsv workspace restore ${commit} --all`);
   const isSure = path !== undefined || invocation.options.yes === true;
-  if (!isSure && !(await confirm(context.terminal, `Put every file back as it was in ${commit}?`)))
+  if (!isSure && !(await confirm(context.terminal, `Restore every file as of ${commit}?`)))
     throw new Failure("cancelled", "nothing was changed");
   const gateway = await context.gateway();
   const result = await gateway.request("workspace.restore", { ...agentOf(invocation), commit, path });
@@ -59,21 +59,24 @@ export const restoreCommit: Action = async (context, invocation) => {
     ...result.removed.map((one) => `removed ${visible(one)}`),
   ];
   const back = result.checkpoint
-    ? `What was there before: gsv workspace restore ${short(result.checkpoint)} ${path ?? "--all"}`
+    ? `To undo: gsv workspace restore ${short(result.checkpoint)} ${path ?? "--all"}`
     : "";
-  context.print(result, lines.length > 0 ? [...lines, back].join("\n") : "(everything is as it was then)");
+  context.print(
+    result,
+    lines.length > 0 ? [...lines, back].join("\n") : "(nothing to restore: no differences)",
+  );
 };
 
-/** Commits the workspace as it is now. */
+/** Commits the current state of the workspace. */
 export const checkpointWorkspace: Action = async (context, invocation) => {
   const gateway = await context.gateway();
   const note = invocation.args.join(" ");
   const result = await gateway.request("workspace.checkpoint", { ...agentOf(invocation), note });
-  const told = result.skipped ? "nothing has changed" : `committed ${short(result.sha ?? "")}`;
-  context.print(result, told);
+  const message = result.skipped ? "nothing has changed" : `committed ${short(result.sha ?? "")}`;
+  context.print(result, message);
 };
 
-/** Brings the repository to a new folder, where git can work with it. */
+/** Copies the repository into a new folder, where git can use it. */
 export const cloneWorkspace: Action = async (context, invocation) => {
   const folder = resolve(context.terminal.cwd, invocation.args[0] ?? "");
   const found = await readdir(folder).catch(() => []);
@@ -95,19 +98,16 @@ export const cloneWorkspace: Action = async (context, invocation) => {
   if (files === 0)
     throw new Failure(
       code.notFound,
-      "the workspace has no history yet; `gsv workspace checkpoint` begins it",
+      "the workspace has no history yet; `gsv workspace checkpoint` starts it",
     );
-  const next = `git -C ${folder} checkout main   # then git log, git blame and all the rest`;
+  const next = `git -C ${folder} checkout main   # then git log, git blame, …`;
   context.print({ folder, files }, `${files} objects in ${folder}\nNext: ${next}`);
 };
 
-/** A path that the gateway sent, which must not lead out of the folder. */
+/** Checks that a path from the gateway stays within the repository. @throws Failure otherwise */
 function inRepository(path: string): string {
   if (path.split("/").some((part) => part === "" || part === "." || part === "..") || path.includes("\\"))
-    throw new Failure(
-      code.internal,
-      `the gateway sent a path that leads out of the repository: ${visible(path)}`,
-    );
+    throw new Failure(code.internal, `the gateway sent a path outside of the repository: ${visible(path)}`);
   return path;
 }
 

@@ -51,25 +51,25 @@ function answerLogs({ connection, logs }: NodeParts, payload: Events["logs.get"]
   });
 }
 
-/** Answers `node.ping`: another process asks for this node's id, and gets it when this one is gone. */
+/** Answers `node.ping`: another process wants this node's id, and gets it only if this process does not answer. */
 function answerPing({ connection }: NodeParts): void {
   connection.request("node.pong").catch(() => {
     // After a lost connection the answer is not needed.
   });
 }
 
-/** Time that the shell has, in milliseconds. The gateway asks for another within these bounds. */
-const probeMs = { least: 1000, default: 10_000, most: 120_000 };
+/** Bounds and default of a probe's timeout, in milliseconds. The gateway may request a timeout within them. */
+const probeMs = { min: 1000, default: 10_000, max: 120_000 };
 
-/** Answers `node.probe`: tells which programs the node's shell finds. */
+/** Answers `node.probe` with the programs that the node's shell finds. */
 function answerProbe({ connection, environment }: NodeParts, payload: Events["node.probe"]): void {
   const { probeId, kind, bins, timeoutMs } = fieldsOf(payload);
   if (typeof probeId !== "string") return;
   const find = async () => {
-    if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are known");
+    if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are supported");
     const names = bins.filter((name) => typeof name === "string");
-    const asked = typeof timeoutMs === "number" ? timeoutMs : probeMs.default;
-    const maxMs = Math.min(probeMs.most, Math.max(probeMs.least, asked));
+    const requestedMs = typeof timeoutMs === "number" ? timeoutMs : probeMs.default;
+    const maxMs = Math.min(probeMs.max, Math.max(probeMs.min, requestedMs));
     return { ok: true, bins: await findBins(names, maxMs, environment) };
   };
   find()

@@ -4,7 +4,7 @@ import type { LogBuffer } from "../log-buffer.ts";
 import type { NodeCalls } from "../running-calls.ts";
 import type { FileTransfers } from "../transfer/file-transfers.ts";
 
-/** What the handlers of events use of the node. */
+/** The parts of the node that event handlers use. */
 export interface NodeParts {
   connection: Connection;
   calls: NodeCalls;
@@ -14,5 +14,5 @@ export interface NodeParts {
   environment: NodeJS.ProcessEnv;
 }
 
-/** Handles one event. The payload comes from the gateway unchecked. A handler never throws. */
+/** Handles one event. The gateway's payload is not validated. A handler never throws. */
 export type NodeEventHandler<E extends keyof Events> = (node: NodeParts, payload: Events[E]) => void;

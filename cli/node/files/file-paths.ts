@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, relative, resolve } from "node:path";
 
 /**
- * Resolves a tool's `path` to an absolute path. `~` is the home folder; relative paths start at the
+ * Resolves a tool's `path` to an absolute path. `~` is the home folder; relative paths are relative to the
  * workspace.
  */
 export function resolvePath(workspace: string, path: string): string {

@@ -57,12 +57,11 @@ export function isBinary(sample: Buffer): boolean {
 }
 
 /**
- * Reads the lines of a text file in batches, without line feeds. Uses about 64 KB of memory for a file of any
- * size. A line above `maxLineChars` characters is cut and gets an ellipsis.
+ * Reads the lines of a text file in batches, without line feeds. Needs about 64 KB of memory for a file of any
+ * size. A line longer than `maxLineChars` characters is shortened and ends in an ellipsis.
  */
 export async function* lineBatches(path: string, maxLineChars: number): AsyncGenerator<string[]> {
-  // Keep one character more than is shown of an unfinished line, so that its end still shows that it is too
-  // long.
+  // Of an unfinished line, keep one character more than is shown: it marks the line as too long.
   const shorten = (line: string): string =>
     line.length > maxLineChars ? `${headOf(line, maxLineChars)}…` : line;
   let unfinished = "";
@@ -74,7 +73,7 @@ export async function* lineBatches(path: string, maxLineChars: number): AsyncGen
   if (unfinished !== "") yield [shorten(unfinished)];
 }
 
-/** Runs changes of one file one after the other, in call order. Tool calls of one batch run concurrently. */
+/** Runs changes of one file one after the other, in call order, because tool calls of one batch run concurrently. */
 export class FileQueues {
   readonly #last = new Map<string, Promise<unknown>>();
 

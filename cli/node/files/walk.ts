@@ -23,9 +23,9 @@ export function foldersToSkip(pattern: string): string[] {
 }
 
 /**
- * The files at most `depth` names below a folder, by name, the files of a folder before its subfolders. Links to files count as files, links
- * to folders are not followed (they may lead in circles), folders that cannot be read are passed over.
- * Returns true at its end, or false when it stopped after 200,000 entries.
+ * The files at most `depth` levels below a folder, sorted by name, a folder's files before its subfolders. Links to
+ * files count as files. Links to folders are not followed, because they may form cycles. Unreadable folders are
+ * skipped. Returns true when the walk is complete, false when it stopped after 200,000 entries.
  */
 export async function* walkFiles(
   base: string,

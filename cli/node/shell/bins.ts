@@ -7,12 +7,12 @@ const script =
 const binName = /^[A-Za-z0-9_+.-]+$/;
 const maxBins = 1000;
 
-/** Maximum output of the shell that is read, in characters. Its profile may print anything. */
+/** Max output kept of the shell, in characters. Its profile may print anything. */
 const maxOutput = 1_000_000;
 
 /**
- * Returns which programs commands can call. It asks a login shell, because its profile may extend PATH. The names are
- * arguments of the shell and never a part of its script. A text that is no program's name is not there.
+ * Returns which programs commands can call. A login shell looks for them, because its profile may extend PATH. The
+ * names are passed as arguments of the shell, never as part of its script. An invalid name counts as not found.
  * @throws Error for more than 1000 names, and when the shell fails or takes longer than `timeoutMs`
  */
 export async function findBins(
@@ -20,7 +20,7 @@ export async function findBins(
   timeoutMs: number,
   environment: NodeJS.ProcessEnv,
 ): Promise<Record<string, boolean>> {
-  if (bins.length > maxBins) throw new Error(`at most ${maxBins} programs can be asked for`);
+  if (bins.length > maxBins) throw new Error(`more than ${maxBins} programs in one probe`);
   const names = bins.filter((name) => binName.test(name));
   const output = await runScript(names, timeoutMs, environment);
   // The shell's profile may print other lines.
@@ -28,7 +28,7 @@ export async function findBins(
   return Object.fromEntries(bins.map((name) => [name, found.has(name)]));
 }
 
-/** What the shell prints. It has its own process group, so that the time limit also ends what its profile has started. */
+/** Returns the shell's output. The shell has its own process group, so that a timeout also kills what its profile started. */
 function runScript(names: string[], timeoutMs: number, environment: NodeJS.ProcessEnv): Promise<string> {
   const env = shellEnvironment(environment);
   const shell = spawn(shellProgram(env), ["-lc", script, "probe", ...names], {
@@ -40,7 +40,7 @@ function runScript(names: string[], timeoutMs: number, environment: NodeJS.Proce
     try {
       if (shell.pid !== undefined) process.kill(-shell.pid, "SIGKILL");
     } catch {
-      // It has ended.
+      // The group has already ended.
     }
   };
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ function runScript(names: string[], timeoutMs: number, environment: NodeJS.Proce
     shell.stdout.setEncoding("utf8");
     shell.stdout.on("data", (chunk: string) => {
       output = (output + chunk).slice(-maxOutput);
-      // Not its end: a background process of the profile may keep the pipe open.
+      // Do not wait for the end of the stream: a background process of the profile may keep the pipe open.
       if (!end.test(output)) return;
       clearTimeout(timeout);
       shell.stdout.destroy();
@@ -64,7 +64,7 @@ function runScript(names: string[], timeoutMs: number, environment: NodeJS.Proce
     });
     shell.once("close", (status, signal) => {
       clearTimeout(timeout);
-      reject(new Error(`the shell ended with ${status ?? signal} before it has answered`));
+      reject(new Error(`the shell exited with ${status ?? signal} before it answered`));
     });
   });
 }

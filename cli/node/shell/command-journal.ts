@@ -3,24 +3,24 @@ import fs from "node:fs";
 import { join } from "node:path";
 import type { ExecEvent } from "../../../shared/protocol/schemas.ts";
 
-/** What is reported of a command whose node was killed. */
+/** The report on a command whose node was killed. */
 const lost =
-  "The node was killed before this command ended. What became of the command is not known; it may still run.";
+  "The node was killed before this command ended. Its outcome is unknown; it may still be running.";
 
 /**
- * The background commands whose end the gateway does not know yet, in a file. A node that starts after one that was killed
- * reports what that one could not. Writes that fail are ignored: without its file a node works all the same.
+ * A file of the background commands whose end the gateway has not acknowledged yet. After a node was killed, the next
+ * process of the node reports them. Failed writes are ignored: a node works without its journal.
  */
 export interface CommandJournal {
-  /** Reports of nodes that are no more, each of which is to be sent until it is accepted. */
+  /** Reports left by earlier processes of this node. Send each until the gateway accepts it. */
   left: ExecEvent[];
-  /** Keeps the report that a command runs, or how it ended, until it is removed. */
+  /** Stores the report that a command runs, or how it ended, until `remove`. */
   keep(event: ExecEvent): void;
-  /** The gateway has taken the report of this command's end. */
+  /** Removes a command, because the gateway has accepted the report of its end. */
   remove(sessionId: string): void;
 }
 
-/** The process that keeps a journal, and how it reaches its files. */
+/** The process that writes a journal, and its access to the file system. */
 export interface JournalProcess {
   pid: number;
   files: Pick<
@@ -29,14 +29,13 @@ export interface JournalProcess {
   >;
 }
 
-/** A journal for a node that keeps none. */
+/** A journal that stores nothing. */
 export const noJournal: CommandJournal = { left: [], keep() {}, remove() {} };
 
 /**
- * Opens the journal of a node, and takes over those of its processes that are no more.
- * @param folder made when it does not exist
- * @param node what names the node: its gateway's url, and its id
- * @param owner this process by default
+ * Opens the journal of this process, and moves the entries of the node's dead processes into it.
+ * @param folder created when missing
+ * @param node identifies the node: its gateway's url, and its id
  */
 export function openJournal(
   folder: string,
@@ -52,7 +51,7 @@ export function openJournal(
   const events = new Map<string, ExecEvent>();
   const old = filesOf(owner, folder, prefix);
   const superseded = old.filter((name) => join(folder, name) !== file);
-  /** Writes the file, and only then removes those whose events it holds. */
+  /** Writes the file, then removes the superseded files whose events it now contains. */
   const save = (): void => {
     try {
       files.mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -63,7 +62,7 @@ export function openJournal(
       }
       for (const name of superseded.splice(0)) files.rmSync(join(folder, name), { force: true });
     } catch {
-      // A full or read-only disk.
+      // The disk is full or read-only.
     }
   };
   for (const event of old.flatMap((name) => readEvents(owner, join(folder, name)))) {
@@ -83,7 +82,7 @@ export function openJournal(
   };
 }
 
-/** The journals of this node's processes that are no more, or had this process's id before. */
+/** The journals of this node's dead processes, including one that had this process's id. */
 function filesOf({ pid: own, files }: JournalProcess, folder: string, prefix: string): string[] {
   try {
     return files.readdirSync(folder).filter((name) => {

@@ -6,16 +6,16 @@ import type { CommandJournal } from "./command-journal.ts";
 import { tailChars } from "./session-report.ts";
 import type { ShellSession } from "./shell.ts";
 
-/** A running command is reported this often: the gateway knows it for a day. Milliseconds. */
+/** Interval of the reports on a running command, in milliseconds. The gateway forgets a command after a day without one. */
 const reportEveryMs = 12 * 3600_000;
 
-/** Reports the ends of background commands to the gateway, each until it is accepted. */
+/** Reports how background commands ended. Each report is sent until the gateway accepts it. */
 export interface CommandReports {
-  /** A command was left in the background by a call. */
+  /** Reports on a command that a call left in the background. */
   follow(session: ShellSession, callId: string): void;
 }
 
-/** Begins with what the journal holds of processes of this node that were killed. */
+/** Starts with the reports that killed processes of this node left in the journal. */
 export function startReports(
   outbox: Outbox,
   journal: CommandJournal,
@@ -42,7 +42,7 @@ export function startReports(
   };
 }
 
-/** How a command stands, for the log, which holds nothing of what it printed. */
+/** The state of a command for the log, without its output. */
 function endingOf({ event, exitCode, signal }: ExecEvent): string {
   if (event === "started") return "still runs";
   if (event === "timed_out") return "timed out";
@@ -50,7 +50,7 @@ function endingOf({ event, exitCode, signal }: ExecEvent): string {
   return typeof exitCode === "number" ? `failed: exit ${exitCode}` : `failed${signal ? `: ${signal}` : ""}`;
 }
 
-/** The report on a background command: that it runs, or how it ended. Its unique eventId lets the gateway detect a duplicate. */
+/** The report that a background command runs, or how it ended. The unique eventId lets the gateway detect duplicates. */
 function execEvent(session: ShellSession, callId: string): ExecEvent {
   const { sessionId, startedAt } = session;
   const base = { eventId: randomUUID(), sessionId, callId, startedAt };

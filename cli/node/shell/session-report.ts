@@ -1,7 +1,7 @@
 import { tailOf } from "../truncate.ts";
 import type { ShellSession } from "./shell.ts";
 
-/** Length of the `tail` of a report on a running command, in characters. */
+/** Max length of the `tail` in the report on a running command, in characters. */
 export const tailChars = 4000;
 
 /** The report on a running command. Times are epoch ms. */

@@ -1,6 +1,6 @@
 import { type ShellOptions, ShellSession } from "./shell.ts";
 
-/** Retention of ended background sessions: time in ms, and maximum number. */
+/** Retention of ended background sessions: time in ms, and max number. */
 const keptMs = 30 * 60_000;
 const keptCount = 50;
 
@@ -67,7 +67,7 @@ export class ShellSessions {
     for (const session of this.#groups) session.killNow();
   }
 
-  /** Forgets process groups without processes, because the system may reuse their ids. */
+  /** Forgets process groups that have no processes left, because the system may reuse their ids. */
   #forgetEmptyGroups(): void {
     for (const session of this.#groups) {
       if (session.status !== "running" && !session.alive) this.#groups.delete(session);

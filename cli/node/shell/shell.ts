@@ -9,14 +9,11 @@ import { tailOf } from "../truncate.ts";
 
 /** Time between SIGTERM and SIGKILL, ms. */
 const killGraceMs = 250;
-/**
- * After the shell's exit, the command counts as ended when its pipes are silent, or still open, for these
- * times, ms.
- */
+/** After the shell's exit, the command counts as ended when its pipes are silent for the first time, or after the second, ms. */
 const drainSilenceMs = 250;
-const drainMostMs = 2000;
-/** Time that a write waits for a command that does not read, ms. */
-const writePatienceMs = 1000;
+const drainMaxMs = 2000;
+/** Time that a write waits for the command to read it, ms. */
+const writeTimeoutMs = 1000;
 
 export interface ShellOptions {
   command: string;
@@ -112,13 +109,13 @@ export class ShellSession {
     const { stdin } = this.#child;
     if (this.endedAt !== undefined || stdin === null || !stdin.writable) {
       throw new Error(
-        `session ${this.sessionId} takes no input: it has ended or was not started in the background`,
+        `session ${this.sessionId} accepts no input: it has ended or was not started in the background`,
       );
     }
     const written = new Promise<void>((resolve, reject) => {
       stdin.write(data, (error) => (error ? reject(new Error(`write failed: ${error.message}`)) : resolve()));
     });
-    await raceWithTimeout(written, writePatienceMs);
+    await raceWithTimeout(written, writeTimeoutMs);
   }
 
   /** Sends SIGTERM to the process group, and SIGKILL after 250 ms. Resolves when the command has ended. */
@@ -144,10 +141,10 @@ export class ShellSession {
         void this.kill();
       }, timeoutMs);
       let silence: NodeJS.Timeout | undefined;
-      let most: NodeJS.Timeout | undefined;
+      let drain: NodeJS.Timeout | undefined;
       const heard = (): void => void silence?.refresh();
       const settle = (): void => {
-        for (const timer of [timeout, silence, most]) clearTimeout(timer);
+        for (const timer of [timeout, silence, drain]) clearTimeout(timer);
         for (const stream of streams) stream.off("data", heard);
         this.endedAt ??= Date.now();
         // Check for remaining processes now, before the system can reuse the group's id.
@@ -162,13 +159,13 @@ export class ShellSession {
         clearTimeout(timeout);
         // A background process of the command may keep the pipes open long after the shell has exited.
         silence = setTimeout(settle, drainSilenceMs);
-        most = setTimeout(settle, drainMostMs);
+        drain = setTimeout(settle, drainMaxMs);
         for (const stream of streams) stream.on("data", heard);
       });
     });
   }
 
-  /** Signals the group, but never again after its last process has ended: the system may reuse its id. */
+  /** Signals the group. Never does so after its last process has ended, because the system may reuse its id. */
   #signalGroup(signal: NodeJS.Signals | 0): boolean {
     if (this.#child.pid === undefined || this.#groupGone) return false;
     try {

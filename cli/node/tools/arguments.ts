@@ -16,26 +16,26 @@ export function content(description: string) {
   return v.pipe(v.string("a string"), v.description(description));
 }
 
-/** An integer of at least `least`. */
-export function integerFrom(least: number, description: string) {
-  const message = `an integer from ${least} to ${Number.MAX_SAFE_INTEGER}`;
+/** An integer of at least `min`. */
+export function integerFrom(min: number, description: string) {
+  const message = `an integer from ${min} to ${Number.MAX_SAFE_INTEGER}`;
   return v.pipe(
     v.number(message),
     v.integer(message),
     v.check((value) => Number.isSafeInteger(value), message),
-    v.minValue(least, message),
+    v.minValue(min, message),
     v.description(description),
   );
 }
 
-/** An integer within the bounds, both included. */
-export function integerBetween(least: number, most: number, description: string) {
-  const message = `an integer from ${least} to ${most}`;
+/** An integer from `min` to `max`, both included. */
+export function integerBetween(min: number, max: number, description: string) {
+  const message = `an integer from ${min} to ${max}`;
   return v.pipe(
     v.number(message),
     v.integer(message),
-    v.minValue(least, message),
-    v.maxValue(most, message),
+    v.minValue(min, message),
+    v.maxValue(max, message),
     v.description(description),
   );
 }

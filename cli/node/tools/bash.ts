@@ -9,7 +9,7 @@ import { flag, integerBetween, text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 
 const defaultTimeoutMs = 300_000;
-/** The longest a Node timer can wait, about 24 days. */
+/** Max delay of a Node.js timer, about 24 days. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
 /** Runs a command; docs/reference/protocol.md, "Tools", Bash. A command that fails is a result, not an error. */
@@ -60,7 +60,7 @@ export const bashTool = nodeTool({
   },
 });
 
-/** Waits for a command, and kills it when the call is stopped meanwhile. A command that goes on after the wait is left alone. */
+/** Waits for a command and kills it when the call is cancelled meanwhile. A command that runs on after the wait is not killed. */
 async function killedOnAbort(
   session: ShellSession,
   signal: AbortSignal,

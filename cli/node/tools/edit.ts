@@ -7,7 +7,7 @@ import { nodeTool } from "./node-tool.ts";
 
 const maxFileBytes = 50 * 1024 * 1024;
 
-/** Replaces text in a file; docs/reference/protocol.md, "Tools", Edit. Edits of one file at the same time follow each other. */
+/** Replaces text in a file; docs/reference/protocol.md, "Tools", Edit. Concurrent edits of one file run one after the other. */
 export const editTool = nodeTool({
   name: "Edit",
   description:
@@ -30,7 +30,7 @@ export const editTool = nodeTool({
       if (count === 0) throw new Error(`Edit: oldString was not found in ${path} (0 occurrences)`);
       if (count > 1 && !replaceAll) {
         throw new Error(
-          `Edit: oldString occurs ${count} times in ${path}; give more of the text around it, or set replaceAll`,
+          `Edit: oldString occurs ${count} times in ${path}; include more of the text around it, or set replaceAll`,
         );
       }
       await explainFaults("Edit", path, () => writeFile(path, parts.join(newString)));
@@ -39,7 +39,7 @@ export const editTool = nodeTool({
   },
 });
 
-/** The file's text. Bytes that are not UTF-8 are refused: writing them back would change them. */
+/** Reads the file's text. Refuses a file that is not UTF-8, because writing it back would change it. */
 async function readText(path: string): Promise<string> {
   const { size } = await inspectFile("Edit", path);
   if (size > maxFileBytes) {

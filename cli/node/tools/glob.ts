@@ -50,7 +50,7 @@ export const globTool = nodeTool({
   },
 });
 
-/** The leading names of a pattern that are literal, `..` and absolute ones included, and the glob that is left. */
+/** Splits a pattern into its leading literal folders (also `..` and absolute ones) and the remaining glob. */
 function splitPattern(pattern: string): { folder: string; rest: string } {
   const names = pattern.split("/");
   const first = names.findIndex((name, index) => hasGlobSyntax(name) || index === names.length - 1);
@@ -64,7 +64,7 @@ function compile(glob: string): RegExp {
   try {
     return compileGlob(glob);
   } catch (error) {
-    throw new Error(`Glob: pattern cannot be understood: ${(error as Error).message}`);
+    throw new Error(`Glob: invalid pattern: ${(error as Error).message}`);
   }
 }
 

@@ -12,7 +12,7 @@ import { nodeTool } from "./node-tool.ts";
 
 const maxMatches = 100;
 const maxContentChars = 200;
-/** Number of characters of a line that are searched. */
+/** Only this many characters of a line are searched. */
 const maxLineChars = 10_000;
 /** Time limit of a search, ms. It then returns the matches so far. */
 const searchMs = 30_000;
@@ -23,7 +23,7 @@ interface Match {
   content: string;
 }
 
-/** Searches text; docs/reference/protocol.md, "Tools", Grep. `truncated` is set when the search stopped before its end. */
+/** Searches text; docs/reference/protocol.md, "Tools", Grep. `truncated` is set when the search is incomplete. */
 export const grepTool = nodeTool({
   name: "Grep",
   description:
@@ -80,7 +80,7 @@ function fileFilter(include: string | undefined): (file: WalkedFile) => boolean 
   try {
     glob = compileGlob(include.replace(/^\.\//, ""));
   } catch (error) {
-    throw new Error(`Grep: include cannot be understood: ${(error as Error).message}`);
+    throw new Error(`Grep: invalid include: ${(error as Error).message}`);
   }
   return include.includes("/")
     ? (file) => glob.test(file.relative)

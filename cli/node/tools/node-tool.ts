@@ -6,14 +6,14 @@ import type { FileQueues } from "../files/node-files.ts";
 import type { ShellSessions } from "../shell/shell-sessions.ts";
 import { type ArgumentValues, readArguments } from "./arguments.ts";
 
-/** The resources of a tool's run. */
+/** The resources that a tool's run may use. */
 export interface ToolContext {
   /** Absolute path of the base folder of relative paths. */
   workspace: string;
   sessions: ShellSessions;
   files: FileQueues;
   callId: string;
-  /** Aborts when nobody waits for the call any more: the tool ends what it has started. */
+  /** Aborts when the result is no longer needed: the tool must stop the processes it started. */
   signal: AbortSignal;
 }
 

@@ -56,7 +56,7 @@ export const processTool = nodeTool({
   },
 });
 
-/** Returns an argument that the action requires. @throws Error when it is absent */
+/** Returns a required argument. @throws Error when it is absent */
 function given(name: string, expected: string, value: string | undefined): string {
   if (value === undefined) throw new Error(`Process: ${name} must be ${expected}`);
   return value;
@@ -72,7 +72,7 @@ function poll(session: ShellSession): ToolResult {
   return { ...summary(session), output: text, truncated: missed };
 }
 
-/** Returns lines of the kept output. `truncated`: earlier output was dropped. */
+/** Returns lines of the stored output. `truncated`: earlier output was dropped. */
 function logLines(session: ShellSession, offset: number | undefined, limit: number): ToolResult {
   const lines = session.output.text.split("\n");
   if (lines.at(-1) === "") lines.pop();

@@ -19,31 +19,31 @@ type Start = Events["transfer.start"];
 
 export interface FileTransfersOptions {
   gateway: TransferGateway;
-  /** Where relative paths start. */
+  /** Base folder of relative paths. */
   base: string;
   log(line: string): void;
   /** The only files that may be sent and received, absolute. Default: any. */
   only?: { sent?: string; received?: string };
   storage?: CallStorage;
   freeBytes?: FreeBytes;
-  /** Longest wait before a request is repeated, in milliseconds. */
+  /** Max delay before a request is repeated, in milliseconds. */
   maxWaitMs?: number;
 }
 
 /**
- * A machine's part in transfers. Each event says all that is needed for one step, so a machine that was started anew
- * goes on with a transfer of its former life. An event for a step that is under way changes nothing.
+ * Sends and receives the files of one machine. Each event describes one step completely, so that a restarted process
+ * continues a transfer. An event for a step that is already running is ignored.
  */
 export class FileTransfers {
   readonly #options: FileTransfersOptions;
-  /** The steps under way, by transfer and event. */
+  /** The running steps, by transfer and event. */
   readonly #running = new Map<string, { abort: AbortController; ended: Promise<void> }>();
 
   constructor(options: FileTransfersOptions) {
     this.#options = options;
   }
 
-  /** Handles an event. It never throws: the gateway is told of errors. */
+  /** Handles an event. Never throws: errors are reported to the gateway. */
   handle<E extends TransferEvent>(event: E, payload: Events[E]): void {
     const { transferId, path } = payload;
     if (event === "transfer.cancel") return void this.cancel(transferId, path);
@@ -56,17 +56,17 @@ export class FileTransfers {
     this.#running.set(key, { abort, ended });
   }
 
-  /** Stops all transfers. They go on when this machine is back in time. */
+  /** Stops all transfers. They continue if this machine restarts before the gateway gives them up. */
   pause(): void {
     for (const { abort } of this.#running.values()) abort.abort(new TransferPaused("paused"));
   }
 
-  /** Resolves when no step is under way. */
+  /** Resolves when no step is running. */
   async settled(): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
-  /** Stops this machine's part in a transfer and removes what it holds of it. */
+  /** Stops the steps of a transfer and removes its partial file. */
   async cancel(transferId: number, path: string): Promise<void> {
     const own = [...this.#running].filter(([key]) => key.startsWith(`${transferId} `));
     for (const [, { abort }] of own) abort.abort(new TransferEnded("cancelled"));
@@ -80,11 +80,17 @@ export class FileTransfers {
     this.#options.log(`transfer ${transferId} ${event.slice("transfer.".length)}`);
     switch (event) {
       case "transfer.send":
-        return link.report("transfer.meta", await toldOr(() => this.#describe(path)));
+        return link.report("transfer.meta", await resultOrError(() => this.#describe(path)));
       case "transfer.receive":
-        return link.report("transfer.accept", await toldOr(() => this.#prepare(path, payload as Receive)));
+        return link.report(
+          "transfer.accept",
+          await resultOrError(() => this.#prepare(path, payload as Receive)),
+        );
       case "transfer.start":
-        return link.report("transfer.complete", await toldOr(() => this.#send(path, payload as Start, link)));
+        return link.report(
+          "transfer.complete",
+          await resultOrError(() => this.#send(path, payload as Start, link)),
+        );
       case "transfer.end":
         return this.#receive(path, payload as Events["transfer.end"], link);
       case "transfer.cancel":
@@ -111,7 +117,7 @@ export class FileTransfers {
   async #receive(path: string, file: Events["transfer.end"], link: PartLink): Promise<void> {
     const partial = { transferId: file.transferId, path };
     try {
-      const received = await toldOr(async () => {
+      const received = await resultOrError(async () => {
         this.#check("received", path);
         return { bytesWritten: await receiveFile({ ...file, path }, link) };
       });
@@ -123,15 +129,17 @@ export class FileTransfers {
     }
   }
 
-  /** @throws Error for a file that this machine has not been asked for */
+  /** @throws Error for a file other than the one that `only` allows */
   #check(use: "sent" | "received", path: string): void {
     const { only } = this.#options;
-    if (only && only[use] !== path) throw new Error(`${path} is not to be ${use}`);
+    if (only && only[use] !== path) throw new Error(`${path} may not be ${use}; \`gsv cp\` did not name it`);
   }
 }
 
-/** The outcome of some work, or its error in words. What ends or pauses the transfer is thrown on. */
-async function toldOr<T extends object>(work: () => Promise<T>): Promise<Partial<T> & { error?: string }> {
+/** The result of `work`, or its error message. Rethrows errors that end or pause the transfer. */
+async function resultOrError<T extends object>(
+  work: () => Promise<T>,
+): Promise<Partial<T> & { error?: string }> {
   try {
     return await work();
   } catch (error) {
@@ -141,18 +149,18 @@ async function toldOr<T extends object>(work: () => Promise<T>): Promise<Partial
   }
 }
 
-/** The name under which errors of a source's file are told. */
+/** Prefix of error messages about the source file. */
 const tool = "send";
 
-/** Size of a file that is to be sent. @throws Error for a folder, a device, and what is missing or cannot be read */
+/** Size of the file to send. @throws Error when it is missing, unreadable, or not a regular file */
 async function describeFile(path: string): Promise<{ size: number }> {
   const { size } = await inspectFile(tool, path);
   return { size };
 }
 
 /**
- * Stores the parts of a file from number `stored` on, with one of them in memory. The parts before it were stored by an
- * earlier attempt, and are read for the SHA-256 alone.
+ * Stores the parts of a file from number `stored` on, with one part in memory. An earlier attempt stored the parts
+ * before it; they are read only for the SHA-256.
  * @returns the SHA-256 of the whole file, in hex
  * @throws Error when the file changes meanwhile or cannot be read
  */
@@ -191,5 +199,5 @@ async function readFully(file: FileHandle, into: Buffer, position: number, path:
 }
 
 function changed(path: string): Error {
-  return new Error(`${tool}: ${path} has changed while it was sent`);
+  return new Error(`${tool}: ${path} changed while it was being sent; copy it again`);
 }

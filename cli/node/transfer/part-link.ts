@@ -6,17 +6,17 @@ import { backoffDelay } from "../../gateway/backoff.ts";
 import { callStorage } from "../../gateway/large-payloads.ts";
 import { RequestError } from "../../gateway/request-error.ts";
 
-/** What a transfer needs of the connection to the gateway. */
+/** The gateway connection of a transfer. */
 export interface TransferGateway {
   request<M extends Method>(method: M, params: ParamsInput<M>): Promise<Results[M]>;
 }
 
-/** One request to the storage. @throws Error when it failed for good */
+/** Sends one request to the storage. @throws Error when its retries failed */
 export type CallStorage = typeof callStorage;
 
 export type ReportMethod = "transfer.meta" | "transfer.accept" | "transfer.complete" | "transfer.done";
 
-/** Longest wait before a request is repeated, in milliseconds. */
+/** Max delay before a request is repeated, in milliseconds. */
 const maxWaitMs = 10_000;
 
 /** Timeout of one attempt to store or fetch a part, in milliseconds. */
@@ -25,12 +25,12 @@ const partTimeoutMs = 300_000;
 /** The gateway has ended the transfer, or does not know it. */
 export class TransferEnded extends Error {}
 
-/** This machine stops, and goes on when it is started again. */
+/** This process is stopping. The transfer continues after a restart. */
 export class TransferPaused extends Error {}
 
 /**
- * A machine's way to the gateway and to the storage of one transfer. Requests are repeated until the gateway answers;
- * it is the gateway that gives a transfer up when it does not go on.
+ * Requests of one transfer to the gateway and to the storage. They are repeated without limit: the gateway decides when
+ * a stalled transfer ends.
  */
 export class PartLink {
   readonly #gateway: TransferGateway;
@@ -51,9 +51,9 @@ export class PartLink {
     this.#maxWaitMs = outside.maxWaitMs ?? maxWaitMs;
   }
 
-  /** Tells the gateway something of the transfer. */
-  async report<M extends ReportMethod>(method: M, told: Omit<ParamsInput<M>, "transferId">): Promise<void> {
-    const params = { transferId: this.#transferId, ...told } as ParamsInput<M>;
+  /** Reports the result of a step to the gateway. */
+  async report<M extends ReportMethod>(method: M, result: Omit<ParamsInput<M>, "transferId">): Promise<void> {
+    const params = { transferId: this.#transferId, ...result } as ParamsInput<M>;
     await this.#repeated(() => this.#gateway.request(method, params));
   }
 
@@ -64,7 +64,7 @@ export class PartLink {
     );
   }
 
-  /** Fetches a part into memory of the part's size. */
+  /** Fetches a part into a buffer of the part's size. */
   async fetch(part: number, into: Buffer): Promise<void> {
     await this.#movePart(part, async (url, headers, limits) => {
       const { byteLength } = await this.#storage(url, { method: "GET", headers }, limits, into);
@@ -73,7 +73,7 @@ export class PartLink {
     });
   }
 
-  /** Asks for a new URL when the storage refuses one: it may have expired. */
+  /** Requests a new URL for each attempt, because the last one may have expired. */
   #movePart<T>(
     part: number,
     move: (url: string, headers: Record<string, string>, limits: Parameters<CallStorage>[2]) => Promise<T>,
@@ -98,13 +98,13 @@ export class PartLink {
         if (error instanceof RequestError && isFinal(error)) throw new TransferEnded(error.message);
       }
       const wait = delay(backoffDelay(failures, 250, this.#maxWaitMs), undefined, { signal: this.#signal });
-      // What is thrown is why the transfer was stopped: a pause keeps what was received.
+      // Throw the reason of the abort: a pause keeps the partial file.
       await wait.catch(() => this.#signal.throwIfAborted());
     }
   }
 }
 
-/** Whether the gateway has refused a request for good. A connection that is lost may come back. */
+/** Whether the gateway refused a request permanently. A lost connection is not final. */
 function isFinal(error: RequestError): boolean {
   return [code.badRequest, code.forbidden, code.notFound, code.conflict].some((one) => one === error.code);
 }

@@ -6,18 +6,18 @@ import { sizeText } from "../../../shared/runtime/size-text.ts";
 import { explainFaults } from "../files/node-files.ts";
 import type { PartLink } from "./part-link.ts";
 
-/** The name under which errors of a destination's file are told. */
+/** Prefix of error messages about the destination file. */
 const tool = "receive";
 
-/** Until a file is whole nobody else reads it: the file that it replaces may be a secret one. */
+/** Only the owner may read an incomplete file: the file that it replaces may be secret. */
 const partMode = 0o600;
 
-/** The mode of a file that replaces none. Read once: to read the umask, Node.js changes it for a moment. */
+/** Mode of a new file. Computed once, because reading the umask changes it for a moment. */
 const newFileMode = 0o666 & ~process.umask();
 
 export interface IncomingFile {
   transferId: number;
-  /** Where the file is to be, absolute. */
+  /** Absolute path of the destination. */
   path: string;
   /** Bytes. */
   size: number;
@@ -32,8 +32,8 @@ const freeBytesOf: FreeBytes = async (folder) => {
 };
 
 /**
- * Makes ready to receive a file: its folders are made, and an empty file beside it that the parts are written to.
- * @throws Error when the path is a folder or no regular file, may not be written, or the disk has not enough space
+ * Creates the folders of a file and, next to it, an empty file for the received parts.
+ * @throws Error when the path is not a regular file or not writable, or the disk has not enough space
  */
 export async function prepareFile(file: IncomingFile, freeBytes: FreeBytes = freeBytesOf): Promise<void> {
   await explainFaults(tool, file.path, async () => {
@@ -42,17 +42,17 @@ export async function prepareFile(file: IncomingFile, freeBytes: FreeBytes = fre
     const free = await freeBytes(dirname(target));
     if (free < file.size)
       throw new Error(
-        `${tool}: ${file.path}: not enough space: the file has ${sizeText(file.size)}, and ${sizeText(free)} are free`,
+        `${tool}: ${file.path}: not enough space: the file has ${sizeText(file.size)}, but only ${sizeText(free)} are free`,
       );
     await (await open(partPath(target, file.transferId), "a", partMode)).close();
   });
 }
 
 /**
- * Receives a file, with one part of it in memory. What an earlier attempt has written is kept and read again. The file
- * appears under its name only when it is whole, on the disk, and has this SHA-256.
- * @returns the bytes of the file
- * @throws Error otherwise; nothing is left over then
+ * Receives a file, with one part in memory. Complete parts of an earlier attempt are kept. The file appears under its
+ * name only after it is complete, flushed to the disk, and its SHA-256 is verified.
+ * @returns the size of the file in bytes
+ * @throws Error when the file cannot be written or its SHA-256 differs
  */
 export async function receiveFile(
   { transferId, path, size, partBytes, sha256 }: IncomingFile & { partBytes: number; sha256: string },
@@ -61,7 +61,7 @@ export async function receiveFile(
   return explainFaults(tool, path, async () => {
     const target = await targetOf(path);
     const part = partPath(target, transferId);
-    // An earlier attempt may have died after its last step.
+    // An earlier attempt may have finished the file but died before it reported this.
     if ((await statOf(part)) === undefined && (await holds(target, size, partBytes, sha256))) return size;
     const file = await open(part, "a", partMode).then(async (made) => {
       await made.close();
@@ -70,7 +70,7 @@ export async function receiveFile(
     try {
       const kept = Math.floor(Math.min((await file.stat()).size, size) / partBytes);
       let found = await writeParts(file, { size, partBytes, kept }, link);
-      // What was kept may not be what was written: a power failure loses pages.
+      // Fetch everything again: a power failure may have lost pages of the kept parts.
       if (found !== sha256 && kept > 0) found = await writeParts(file, { size, partBytes, kept: 0 }, link);
       if (found !== sha256) throw new Error(`${tool}: ${path}: the SHA-256 differs from that of the source`);
       await file.truncate(size);
@@ -86,7 +86,7 @@ export async function receiveFile(
   });
 }
 
-/** Removes what was written of a file that will not be received. */
+/** Removes the partial file of an aborted transfer. */
 export async function dropPartial({
   transferId,
   path,
@@ -95,9 +95,9 @@ export async function dropPartial({
 }
 
 /**
- * Writes the parts from number `kept` on. One piece of memory holds each of them in turn: what waits for the garbage
- * collector would be several parts.
- * @returns the SHA-256 of all, in hex
+ * Writes the parts from number `kept` on. All parts use one buffer; with a buffer per part, several would await garbage
+ * collection at a time.
+ * @returns the SHA-256 of all parts, in hex
  */
 async function writeParts(
   file: FileHandle,
@@ -123,19 +123,19 @@ async function writeParts(
 }
 
 /**
- * Makes a folder and those above it. Not by `recursive` of Node.js, which never ends where a file system such as /proc
- * answers ENOENT for a folder whose parent is there.
+ * Creates a folder and its parents. Does not use `recursive` of Node.js, which loops forever on a file system such as
+ * /proc that answers ENOENT although the parent exists.
  */
 async function makeFolders(folder: string): Promise<void> {
   if ((await statOf(folder))?.isDirectory()) return;
   if (dirname(folder) !== folder) await makeFolders(dirname(folder));
   await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
-    // Another transfer has made it meanwhile; a file of this name is told as the parts are written.
+    // Another transfer has created it meanwhile. If it is a file, writing the parts fails.
     if (error.code !== "EEXIST") throw error;
   });
 }
 
-/** The file that a path names, behind symbolic links. @throws Error when it is there and no regular file */
+/** Resolves symbolic links of a path. @throws Error when it exists and is not a regular file */
 async function targetOf(path: string): Promise<string> {
   const target = await realpath(path).catch(() => path);
   const stats = await statOf(target);
@@ -144,13 +144,13 @@ async function targetOf(path: string): Promise<string> {
   return target;
 }
 
-/** The file beside the target that parts are written to. Long names are cut: file systems limit them to 255 bytes. */
+/** The partial file, next to the target. Long names are shortened, because file systems limit names to 255 bytes. */
 function partPath(target: string, transferId: number): string {
   const name = [...basename(target)].slice(0, 40).join("");
   return join(dirname(target), `.${name}.${transferId}.gsv-part`);
 }
 
-/** What the file system tells of a path; undefined when it tells nothing, as for a file that is not there. */
+/** The file's status; undefined when the file is missing or inaccessible. */
 async function statOf(path: string): Promise<Stats | undefined> {
   return stat(path).catch(() => undefined);
 }

@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe("a conversation", () => {
-  it("resolves with the answer, even when that comes before the acknowledgement", async () => {
+  it("resolves with the answer, even when that arrives before the acknowledgement", async () => {
     await converse({ "chat.send": echo });
     expect(await conversation.send("hi", () => {})).toMatchObject({
       status: "answered",
@@ -47,7 +47,7 @@ describe("a conversation", () => {
     });
   });
 
-  it("hands on text and tool activity as it happens", async () => {
+  it("passes on text and tool activity as it happens", async () => {
     await converse({
       "chat.send": ({ params: { runId }, emit }) => {
         emit("chat", { runId, sessionKey, state: "delta", text: "wor", seq: 0, attempt: 1, step: 0 });
@@ -79,7 +79,7 @@ describe("a conversation", () => {
     expect(await conversation.send("hi", () => {})).toMatchObject({ text: "for you" });
   });
 
-  it("gives a command's response, and a command's error as a failure", async () => {
+  it("returns a command's response, and a command's error as a failure", async () => {
     await converse({
       "chat.send": ({ params }) =>
         params.message === "/status"
@@ -96,7 +96,7 @@ describe("a conversation", () => {
     });
   });
 
-  it("reports a run that failed, with the gateway's words", async () => {
+  it("reports a failed run with the gateway's error", async () => {
     await converse({
       "chat.send": ({ params: { runId }, emit }) => {
         emit("chat", { runId, sessionKey, state: "error", error: "LLM error: overloaded" });
@@ -121,7 +121,7 @@ describe("a conversation", () => {
     expect((await Promise.all(sent)).map(({ text }) => text)).toEqual(["one", "two", "three"]);
   });
 
-  it("stops the run that is going on, and only that", async () => {
+  it("stops only the current run", async () => {
     await converse({
       "chat.send": ({ params: { message, runId } }) =>
         message === "/stop"
@@ -141,7 +141,7 @@ describe("a conversation", () => {
     expect(await second).toMatchObject({ status: "answered", text: "answer" });
   });
 
-  it("sends a message again under its own run id when the connection was lost before the answer", async () => {
+  it("resends a message under its own run id when the connection was lost before the answer", async () => {
     let tries = 0;
     await converse({
       "chat.send": (request) => {
@@ -159,7 +159,7 @@ describe("a conversation", () => {
     expect(new Set(ids.map(({ params }) => (params as { runId: string }).runId)).size).toBe(1);
   });
 
-  it("tries again when the gateway is busy, but not a command", async () => {
+  it("retries a message when the gateway is busy, but not a command", async () => {
     let busy = 2;
     await converse({
       "chat.send": (request) => {
@@ -195,7 +195,7 @@ describe("a conversation", () => {
     expect(await conversation.send("hi", () => {})).toMatchObject({ status: "answered", text: "the answer" });
   });
 
-  it("looks up an answer until the gateway can tell it", async () => {
+  it("repeats the lookup of an answer until it succeeds", async () => {
     let looks = 0;
     await converse({
       "chat.send": ({ params }) => ({ status: "started", runId: params.runId }),
@@ -208,7 +208,7 @@ describe("a conversation", () => {
     expect(await conversation.send("hi", () => {})).toMatchObject({ status: "answered", text: "the answer" });
   });
 
-  it("does not take what was said on the way to a tool for the answer of a run that failed", async () => {
+  it("does not use text before a tool call as the answer of a failed run", async () => {
     await converse({
       "chat.send": ({ params }) => ({ status: "started", runId: params.runId }),
       "session.stats": idle,
@@ -240,7 +240,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  it("waits for a run that is silent but still works", async () => {
+  it("waits for a run that is silent but still active", async () => {
     let looks = 0;
     let runId = "";
     await converse({
@@ -259,7 +259,7 @@ describe("a conversation", () => {
     expect(steps.filter(({ kind }) => kind === "silence").length).toBeGreaterThan(0);
   });
 
-  it("says so when a run ended without an answer", async () => {
+  it("reports a run that ended without an answer", async () => {
     await converse({
       "chat.send": ({ params }) => ({ status: "started", runId: params.runId }),
       "session.stats": idle,

@@ -5,7 +5,7 @@ import type { RunStep } from "../../../cli/chat/run-view.ts";
 let now = 0;
 const progress = (...steps: RunStep[]) => {
   const waited = new Progress(() => now);
-  for (const step of steps) waited.take(step);
+  for (const step of steps) waited.update(step);
   return waited;
 };
 const rowsAfter = (ms: number, waited: Progress) => {
@@ -19,45 +19,45 @@ const result = (callId: string): RunStep => ({
   ...{ kind: "tool", callId, tool: "pi__Bash", isError: false, preview: "" },
 });
 
-describe("what is shown while a message waits for its answer", () => {
-  it("is how long it has taken", () => {
+describe("the progress of a message", () => {
+  it("is the elapsed time", () => {
     const waited = progress();
     expect(rowsAfter(0, waited)).toEqual(["… (Ctrl-C stops)"]);
     expect(rowsAfter(3999, waited)).toEqual(["… 3 s (Ctrl-C stops)"]);
     expect(rowsAfter(61_001, waited)).toEqual(["… 1m5s (Ctrl-C stops)"]);
   });
 
-  it("is every running call with its own time, until its result comes", () => {
+  it("is every running call with its own time, until its result arrives", () => {
     const waited = progress(call("a", "npm test"));
     now += 5000;
-    waited.take(call("b", "ls"));
+    waited.update(call("b", "ls"));
     expect(rowsAfter(2000, waited)).toEqual(["⏵ pi__Bash npm test … 7 s", "⏵ pi__Bash ls … 2 s"]);
-    waited.take(result("a"));
+    waited.update(result("a"));
     expect(rowsAfter(1000, waited)).toEqual(["⏵ pi__Bash ls … 3 s"]);
-    waited.take(result("b"));
+    waited.update(result("b"));
     expect(rowsAfter(0, waited)).toEqual(["… 8 s (Ctrl-C stops)"]);
   });
 
-  it("is an earlier message, until the run begins", () => {
+  it("is a wait for an earlier message, until the run begins", () => {
     const waited = progress({ kind: "queued" });
     expect(rowsAfter(2000, waited)).toEqual(["… waiting for an earlier message 2 s"]);
-    waited.take({ kind: "begun" });
+    waited.update({ kind: "begun" });
     expect(rowsAfter(0, waited)).toEqual(["… 2 s (Ctrl-C stops)"]);
   });
 
-  it("is nothing while text is coming, and then how long nothing has come", () => {
+  it("is empty while text arrives, and then the time without an event", () => {
     const waited = progress({ kind: "text", text: "Hel" });
     expect(rowsAfter(2000, waited)).toEqual([]);
-    waited.take({ kind: "silence", seconds: 15 });
-    expect(rowsAfter(1000, waited)).toEqual(["… no news for 16 s (Ctrl-C stops)"]);
-    waited.take({ kind: "text", text: "lo" });
+    waited.update({ kind: "silence", seconds: 15 });
+    expect(rowsAfter(1000, waited)).toEqual(["… no event for 16 s (Ctrl-C stops)"]);
+    waited.update({ kind: "text", text: "lo" });
     expect(rowsAfter(0, waited)).toEqual([]);
   });
 
-  it("is the stop once it is asked for, whatever comes", () => {
+  it("is the stop once it is requested, no matter what arrives", () => {
     const waited = progress(call("a", "npm test"));
     waited.isStopping = true;
-    waited.take(result("a"));
+    waited.update(result("a"));
     expect(rowsAfter(2000, waited)).toEqual(["stopping … 2 s (Ctrl-C again leaves)"]);
     waited.isStopping = false;
     expect(rowsAfter(0, waited)).toEqual(["… 2 s (Ctrl-C stops)"]);

@@ -16,7 +16,7 @@ const delta = (text: string, seq: number, more: Partial<ChatDelta> = {}): ChatEv
 const final = (text: string): ChatEvent => ({ ...base, state: "final", message: assistant(text) });
 const call = { id: "c1", name: "pi__Bash", arguments: { command: "ls" } };
 
-/** What stands on the screen after the steps: text of the reply, which a restart empties. */
+/** The text on the screen after the steps. A restart clears it. */
 function shown(view: RunView, events: ChatEvent[]): string {
   let text = "";
   for (const event of events)
@@ -32,7 +32,7 @@ describe("the view of a run", () => {
     expect(shown(new RunView(), [delta("Hel", 0), delta("lo", 1), final("Hello")])).toBe("Hello");
   });
 
-  it("adds what was not streamed when the complete message comes", () => {
+  it("adds text that was not streamed when the complete message arrives", () => {
     expect(shown(new RunView(), [delta("Hel", 0), final("Hello")])).toBe("Hello");
     expect(shown(new RunView(), [final("Hello")])).toBe("Hello");
   });
@@ -47,7 +47,7 @@ describe("the view of a run", () => {
     expect(shown(view, [...events, final("Another one")])).toBe("Another one");
   });
 
-  it("ignores deltas of an attempt that was given up, and of a reply that is complete", () => {
+  it("ignores deltas of an abandoned attempt, and of a complete reply", () => {
     const view = new RunView();
     const late = delta("late", 1);
     expect(
@@ -61,11 +61,11 @@ describe("the view of a run", () => {
     ).toBe("b");
   });
 
-  it("does not show text after a gap until the complete message brings all of it", () => {
+  it("does not show text after a gap until the complete message arrives", () => {
     expect(shown(new RunView(), [delta("a", 0), delta("c", 2), final("abc")])).toBe("abc");
   });
 
-  it("takes a message whose blocks were joined another way as the same text", () => {
+  it("treats a message whose blocks were joined differently as the same text", () => {
     const view = new RunView();
     const steps = [delta("one", 0), delta("two", 1), final("one\n\ntwo")].flatMap((event) =>
       view.chat(event),
@@ -106,7 +106,7 @@ describe("the view of a run", () => {
   });
 });
 
-it("starts the text over when the model is asked again, and tells why", () => {
+it("starts the text over when the model request is retried, and says why", () => {
   const view = new RunView();
   const retry = { ...delta("", 0), state: "retry", reason: "overloaded", waitMs: 1200 } as const;
   const steps = [delta("Once", 0), retry, delta("Twice", 0)].flatMap((event) =>
@@ -120,7 +120,7 @@ it("starts the text over when the model is asked again, and tells why", () => {
   ]);
 });
 
-it("tells that an answer was cut off, and knows nothing of events to come", () => {
+it("marks an answer that was cut off, and ignores unknown events", () => {
   const content = [{ type: "text", text: "Once" } as const];
   const message = { role: "assistant", content, stopReason: "length", timestamp: 1 } as const;
   const { runId, sessionKey } = delta("", 0) as ChatEvent;

@@ -16,21 +16,21 @@ describe("the line of a command", () => {
     expect(toolLine({ ...call, isError, preview, command })).toBe(`⏵ pi__Bash npm test ${ending}`);
   });
 
-  it("says of one for the background that it goes on", () => {
+  it("says that a background command is still running", () => {
     const args = { command: "npm test", background: true };
     const said = (isError: boolean) => toolLine({ ...call, args, isError, preview: "no bash" });
     expect(said(false)).toBe("⏵ pi__Bash npm test ✓ runs in the background");
     expect(said(true)).toBe("⏵ pi__Bash npm test ✗ no bash");
   });
 
-  it("is one line, however long the first line of the output is", () => {
+  it("is one line, no matter how long the first line of the output is", () => {
     const line = toolLine({ ...call, isError: false, preview: "x\t".repeat(250), command: {} });
     expect(line).not.toMatch(/[\n\t]/);
     expect(line.length).toBeLessThan(160);
   });
 });
 
-it("the line of another call tells the error, and nothing of what came", () => {
+it("the line of another call shows its error, but not its result", () => {
   const read = { ...call, tool: "pi__Read", args: { path: "a.txt" } };
   expect(toolLine({ ...read, isError: false, preview: "1\tsecret" })).toBe("⏵ pi__Read a.txt ✓");
   expect(toolLine({ ...read, isError: true, preview: "Error: no such file" })).toBe(

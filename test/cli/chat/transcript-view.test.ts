@@ -20,7 +20,7 @@ const result = (value: unknown, isError = false): ToolResultMessage => ({
 const command = { status: "completed", exitCode: 0, output: "a.txt\nb.txt\n" };
 
 describe("a message of a conversation", () => {
-  it("is shown with its time, who said it, and what was said", () => {
+  it("is shown with its time, its author, and its text", () => {
     expect(transcript({ role: "user", content: "which files?\nhere", timestamp: at })).toBe(
       `${time}  user\n  which files?\n  here`,
     );
@@ -30,7 +30,7 @@ describe("a message of a conversation", () => {
     expect(transcript(failed)).toBe(`${time}  assistant\n  ✗ LLM error: 429`);
   });
 
-  it("shows of a command its output alone, how it ended, and how long it took", () => {
+  it("shows a command's output, how it ended, and how long it took", () => {
     expect(transcript(result(command))).toBe(`${time}  laptop__Bash ✓\n  a.txt\n  b.txt`);
     const slow = { ...command, status: "failed", exitCode: 3, durationMs: 3200 };
     expect(transcript(result(slow, true))).toBe(
@@ -40,7 +40,7 @@ describe("a message of a conversation", () => {
     expect(transcript(result(killed, true))).toBe(`${time}  laptop__Bash ✗ SIGTERM`);
   });
 
-  it("shows of a background command's end its node, how it ended, and its output", () => {
+  it("shows a background command's node, how it ended, and its output", () => {
     const end = (report: object) =>
       transcript({ role: "user", content: commandEndText({ nodeId: "laptop", ...report }), timestamp: at });
     expect(
@@ -53,7 +53,7 @@ describe("a message of a conversation", () => {
     expect(transcript({ role: "user", content: written, timestamp: at })).toContain("what does this mean?");
   });
 
-  it("shows of a call that failed its error, and of a text the text", () => {
+  it("shows the error of a failed call, and a text result as text", () => {
     expect(transcript(result("Error: no such file", true))).toBe(
       `${time}  laptop__Bash ✗\n  Error: no such file`,
     );
@@ -64,7 +64,7 @@ describe("a message of a conversation", () => {
     expect(transcript(result("{not json"))).toBe(`${time}  laptop__Bash ✓\n  {not json`);
   });
 
-  it("cuts a long result, and says by how much", () => {
+  it("shortens a long result, and says by how much", () => {
     const shown = transcript(result(Array.from({ length: 25 }, (_, line) => `line ${line}`).join("\n")));
     expect(shown.split("\n")).toHaveLength(22);
     expect(shown).toMatch(/ {2}line 19\n {2}… 5 more lines$/);

@@ -33,7 +33,7 @@ describe("gsv tools", () => {
     expect((await run(["tools", "list"])).stdout).toMatch(/laptop__Grep {2}Searches files\.\n$/);
   });
 
-  it("reads arguments as the tool's schema wants them", async () => {
+  it("parses arguments by the tool's schema", async () => {
     answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result: "found" }) });
     const { stdout } = await run([
       "tools",
@@ -51,20 +51,20 @@ describe("gsv tools", () => {
     });
   });
 
-  it("takes all arguments as JSON", async () => {
+  it("accepts all arguments as JSON", async () => {
     answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result: { a: 1 } }) });
     const { stdout } = await run(["tools", "call", "laptop__Grep", "--args", '{"pattern":"x"}', "--json"]);
     expect(JSON.parse(stdout)).toEqual({ result: { a: 1 } });
     expect(lastParams()).toEqual({ tool: "laptop__Grep", args: { pattern: "x" } });
   });
 
-  it("takes all arguments as JSON behind the tool, as GSV's command line does", async () => {
+  it("accepts all arguments as JSON after the tool, as GSV's command line does", async () => {
     answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result: "found" }) });
     expect((await run(["tools", "call", "laptop__Grep", '{"pattern":"a=b"}'])).stdout).toBe("found\n");
     expect(lastParams()).toEqual({ tool: "laptop__Grep", args: { pattern: "a=b" } });
   });
 
-  it("shows a command's output as it is, and an exit code that is not 0", async () => {
+  it("shows a command's output unchanged, and an exit code other than 0", async () => {
     const result = { status: "failed", exitCode: 3, output: "no such thing\n" };
     answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result }) });
     expect((await run(["tools", "call", "laptop__Grep"])).stdout).toBe("no such thing\n(exit 3)\n");
@@ -82,11 +82,11 @@ describe("gsv tools", () => {
     expect((await run(["tools", "call", "laptop__Grep", ...args])).code).toBe(2);
   });
 
-  it("says that a tool is not there", async () => {
+  it("reports a tool that does not exist", async () => {
     answers({ "tools.list": () => ({ tools: [] }) });
     const { code, stderr } = await run(["tools", "call", "gone__Bash"]);
     expect(code).toBe(1);
-    expect(stderr).toBe("gsv: no tool gone__Bash; `gsv tools list` shows all tools\n");
+    expect(stderr).toBe("gsv: there is no tool gone__Bash; `gsv tools list` shows all tools\n");
     answers({ "tools.list": () => ({ tools: [tool] }) });
     expect((await run(["tools", "call", "laptop__Grpe"])).stderr).toContain("(did you mean laptop__Grep?)");
   });
@@ -104,7 +104,7 @@ describe("gsv workspace", () => {
     expect((await run(["workspace", word, "SOUL.md"])).stdout).toBe("# Soul\n");
   });
 
-  it("writes a file from standard input, every line break included", async () => {
+  it("writes a file from standard input, with every line break", async () => {
     answers({ "workspace.write": () => ({ path: "a.md", size: 7, written: true }) });
     await run(["workspace", "put", "a.md"], { input: "a\n\nb\n\n" });
     expect(lastParams()).toEqual({ path: "a.md", content: "a\n\nb\n\n" });
@@ -118,13 +118,13 @@ describe("gsv workspace", () => {
     expect(lastParams()).toEqual({ path: "a.md", content: "from here" });
   });
 
-  it("names a local file that is not there", async () => {
+  it("reports a local file that does not exist", async () => {
     const { code, stderr } = await run(["workspace", "put", "a.md", "none.md"]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/none\.md: no such file or folder\n$/);
   });
 
-  it("fails when there is nothing to delete", async () => {
+  it("fails when the file does not exist", async () => {
     answers({ "workspace.delete": ({ params }) => ({ path: params.path, deleted: params.path === "a.md" }) });
     expect((await run(["workspace", "rm", "a.md"])).code).toBe(0);
     expect((await run(["workspace", "rm", "b.md"])).code).toBe(1);
@@ -147,7 +147,7 @@ describe("gsv workspace", () => {
       });
       const { stdout } = await edit("SOUL.md", editorThat('printf " new" >> "$1"'));
       expect(lastParams()).toEqual({ path: "SOUL.md", content: "old new" });
-      expect(stdout).toBe("SOUL.md is saved\n");
+      expect(stdout).toBe("saved SOUL.md\n");
     });
 
     it("is refused without a terminal, before an editor starts", async () => {
@@ -177,7 +177,7 @@ describe("gsv workspace", () => {
       expect(gateway.requests.filter(({ method }) => method === "workspace.write")).toEqual([]);
     });
 
-    it("keeps the text and overwrites nothing when another changed the file meanwhile", async () => {
+    it("keeps the text and overwrites nothing when another client changed the file meanwhile", async () => {
       let reads = 0;
       answers({ "workspace.read": () => ({ path: "a.md", content: reads++ ? "theirs" : "old", size: 3 }) });
       const { code, stderr } = await edit("a.md", editorThat('echo mine > "$1"'));
@@ -190,16 +190,16 @@ describe("gsv workspace", () => {
 });
 
 describe("gsv token", () => {
-  it("prints a new token alone on standard output", async () => {
+  it("prints only the new token on standard output", async () => {
     const created = { id: "abc", name: "pi", scopes: ["client", "node"], createdAt: day, token: "gsv_abc_x" };
     answers({ "token.create": () => created });
     const { stdout, stderr } = await run(["token", "create", "pi", "--scopes", "client,node"]);
     expect(stdout).toBe("gsv_abc_x\n");
-    expect(stderr).toContain("shown only now");
+    expect(stderr).toContain("shown only once");
     expect(lastParams()).toEqual({ name: "pi", scopes: ["client", "node"] });
   });
 
-  it("refuses a scope that does not exist before it asks the gateway", async () => {
+  it("refuses an unknown scope before it asks the gateway", async () => {
     expect((await run(["token", "create", "pi", "--scopes", "root"])).code).toBe(2);
     expect(gateway.requests).toEqual([]);
   });
@@ -214,43 +214,43 @@ describe("gsv token", () => {
     const list = (await run(["token", "list"])).stdout;
     expect(list).toMatch(/\nabc {2}pi +node +2026-01-02 \d\d:\d\d {2}-\n/);
     expect(list).toMatch(/\ndef {2}pi +node +2026-01-02 \d\d:\d\d {2}now \(2 connections\)\n$/);
-    expect((await run(["token", "revoke", "abc"])).stdout).toBe("token abc is revoked\n");
+    expect((await run(["token", "revoke", "abc"])).stdout).toBe("revoked token abc\n");
   });
 });
 
 describe("gsv node forget", () => {
   const result = { ok: true, nodeId: "laptop", removed: true, disconnected: false };
 
-  it("releases a node's id, and says so", async () => {
+  it("releases a node's id, and reports that", async () => {
     answers({ "node.forget": () => result });
     const { stdout } = await run(["node", "forget", "laptop"]);
-    expect(stdout).toBe("any node token may use the id laptop now\n");
+    expect(stdout).toBe("any node token may now use the id laptop\n");
     expect(lastParams()).toEqual({ nodeId: "laptop", force: false });
   });
 
-  it("ends a connected node by force, and prints the result as JSON", async () => {
+  it("disconnects a connected node with --force, and prints the result as JSON", async () => {
     answers({ "node.forget": () => ({ ...result, disconnected: true }) });
     const { stdout } = await run(["node", "forget", "laptop", "--force", "--json"]);
     expect(JSON.parse(stdout)).toEqual({ ...result, disconnected: true });
     expect(lastParams()).toEqual({ nodeId: "laptop", force: true });
   });
 
-  it("says that an id belonged to nobody", async () => {
+  it("reports an id that belonged to no token", async () => {
     answers({ "node.forget": () => ({ ...result, removed: false }) });
     const { stdout } = await run(["node", "forget", "laptop"]);
     expect(stdout).toBe("the id laptop belonged to no token\n");
   });
 
-  it("says in its help what it is for", async () => {
+  it("explains its purpose in its help", async () => {
     const { code, stdout } = await run(["node", "forget", "--help"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("let another token use a node's id");
+    expect(stdout).toContain("release a node's id");
     expect(stdout).toContain("--force");
   });
 });
 
 describe("gsv token create", () => {
-  it("passes on that a name is taken, and what to do", async () => {
+  it("reports a name in use, and what to do", async () => {
     const message = 'name: the token abc is already named "pi"; choose another name';
     answers({
       "token.create": () => {
@@ -282,7 +282,7 @@ describe("gsv logs", () => {
 });
 
 describe("gsv status", () => {
-  it("shows where it is configured, what answers, and what is connected", async () => {
+  it("shows the configuration, the gateway, and the connected nodes", async () => {
     const tool = { description: "", inputSchema: {} };
     const configured: Record<string, unknown> = {
       model: { provider: "anthropic", id: "m1" },
@@ -323,10 +323,10 @@ describe("gsv status", () => {
     expect(shown).toMatch(
       /telegram +pairing; owners: 5001; guests: 5002; groups: -1001 \(machines: owner\)\n/,
     );
-    expect(shown).toMatch(/slack +open; owners: none; guests: everybody else\n/);
+    expect(shown).toMatch(/slack +open; owners: none; guests: everyone else\n/);
   });
 
-  it("shows what is configured when nothing answers there", async () => {
+  it("shows the configuration when no gateway answers", async () => {
     const { url } = gateway;
     await gateway.close();
     const { code, stdout, stderr } = await run(["status"]);
@@ -335,7 +335,7 @@ describe("gsv status", () => {
     expect(stderr).toMatch(/^gsv: cannot reach ws:.*\n$/);
   });
 
-  it("says that the token is refused, and where it may come from", async () => {
+  it("reports a refused token, and where it may come from", async () => {
     const { code, stderr } = await run(["status"], { env: { GSV_TOKEN: "wrong" } });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^gsv: .*refused.*check the token.*\n$/);

@@ -10,7 +10,7 @@ import { startTestGateway, type TestGateway } from "../test-gateway.ts";
 /** Starts gateways and connections that end with each test of the file that calls `connectionBench`. */
 export interface ConnectionBench {
   gatewayFor(options?: Parameters<typeof startTestGateway>[0]): Promise<TestGateway>;
-  /** A connection that is not opened yet, with short waits, and every state it enters. */
+  /** A connection with short timeouts, not opened yet, and every state it enters. */
   connectionTo(
     url: string,
     options?: Partial<ConnectionOptions>,

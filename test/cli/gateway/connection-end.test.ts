@@ -6,7 +6,7 @@ import { connectionBench, refusalOf } from "./connection-bench.ts";
 
 const { gatewayFor, connectionTo } = connectionBench();
 
-describe("a connection ends for good, with one reason", () => {
+describe("a connection ends permanently, with one reason", () => {
   const cases: [string, number, (gateway: TestGateway) => Partial<TestGateway>][] = [
     ["HTTP 401 at the upgrade", 401, () => ({ refuseWith: 401 })],
     ["error 102 on connect", 102, () => ({ answer: () => ({ error: { code: 102, message: "no" } }) })],
@@ -61,7 +61,7 @@ describe("a connection ends for good, with one reason", () => {
     expect(state.error?.message).toContain("its token was revoked");
   });
 
-  it("when six attempts of a row are answered HTTP 403, as for some seconds after a deployment", async () => {
+  it("when six consecutive attempts are answered HTTP 403", async () => {
     const gateway = await gatewayFor();
     gateway.refuseWith = 403;
     const { connection } = connectionTo(gateway.url, { firstAttempts: 1 });
@@ -81,13 +81,13 @@ describe("a connection ends for good, with one reason", () => {
     expect(state.error).toMatchObject({ code: 401 });
   });
 
-  it("when the address is not one of a WebSocket", async () => {
+  it("when the address is not a WebSocket address", async () => {
     const { connection } = connectionTo("not an address");
     const refusal = await refusalOf(connection.open());
     expect(refusal.message).toBe("cannot connect to not an address: not a WebSocket address");
   });
 
-  it("after the first attempts it was given, when it never connected", async () => {
+  it("after its number of first attempts, when it never connected", async () => {
     const port = await freePort();
     const { connection, states } = connectionTo(`ws://127.0.0.1:${port}`, { firstAttempts: 2 });
     const refusal = await refusalOf(connection.open());

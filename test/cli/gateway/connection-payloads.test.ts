@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => storage.close());
 
-/** A gateway that takes params by reference, and a connection to it that is open. */
+/** A gateway that accepts params by reference, and an open connection to it. */
 async function connected(
   answer: (request: ReceivedRequest) => Answer | undefined = () => undefined,
   timing: ConnectionOptions["timing"] = {},
@@ -40,14 +40,14 @@ const store = (name: string, frame: unknown) => {
 };
 
 describe("a connection", () => {
-  it("announces large payloads besides its own capabilities", async () => {
+  it("announces large payloads in addition to its own capabilities", async () => {
     const gateway = await gatewayFor();
     const { connection } = connectionTo(gateway.url, { capabilities: ["other"] });
     await connection.open();
     expect(gateway.of("connect")[0]?.params.capabilities).toEqual(["payload-s3", "other"]);
   });
 
-  it("says how large a request may be", async () => {
+  it("reports how large a request may be", async () => {
     const old = connectionTo((await gatewayFor()).url).connection;
     expect(old.maxRequestBytes).toBe(maxFrameBytes);
     await old.open();
@@ -57,7 +57,7 @@ describe("a connection", () => {
 });
 
 describe("a request that is too large for a frame", () => {
-  it("is uploaded as JSON, and the frame carries the ref in place of the params", async () => {
+  it("is uploaded as JSON, and the frame contains the ref instead of the params", async () => {
     const { gateway, connection } = await connected();
     const params = { path: "a", content: `${large}ü` };
     expect(await connection.request("workspace.write", params)).toEqual({});
@@ -84,7 +84,7 @@ describe("a request that is too large for a frame", () => {
     expect(storage.requests).toEqual([]);
   });
 
-  it("is refused as the gateway refuses its size", async () => {
+  it("fails with the gateway's refusal of its size", async () => {
     const { connection } = await connected(({ method }) =>
       method === "payload.upload" ? { error: { code: 413, message: "at most 10 MB" } } : undefined,
     );
@@ -95,14 +95,14 @@ describe("a request that is too large for a frame", () => {
     expect(storage.requests).toEqual([]);
   });
 
-  it("is tried again while the storage is out of order", async () => {
+  it("is retried while the storage fails", async () => {
     storage.faults = [503, 500];
     const { connection } = await connected();
     await connection.request("workspace.write", { path: "notes.md", content: large });
     expect(storage.requests).toHaveLength(3);
   });
 
-  it("that the storage does not take is a 413 which does not show the url", async () => {
+  it("that the storage refuses is a 413 without the url", async () => {
     storage.faults = [403];
     const { gateway, connection } = await connected();
     const refusal = await refusalOf(
@@ -115,7 +115,7 @@ describe("a request that is too large for a frame", () => {
     expect(gateway.of("workspace.write")).toEqual([]);
   });
 
-  it("may be sent again when the connection is lost during the upload", async () => {
+  it("may be resent when the connection is lost during the upload", async () => {
     storage.faults = ["silence"];
     const { gateway, connection } = await connected();
     const refused = refusalOf(connection.request("workspace.write", { path: "notes.md", content: large }));
@@ -127,7 +127,7 @@ describe("a request that is too large for a frame", () => {
     expect(gateway.of("workspace.write")).toHaveLength(1);
   });
 
-  it("gives the upload up after its time", async () => {
+  it("fails when the upload exceeds its timeout", async () => {
     storage.faults = ["silence"];
     const { connection } = await connected(undefined, { transferTimeoutMs: 30 });
     const refusal = await refusalOf(
@@ -147,7 +147,7 @@ describe("an answer by reference", () => {
     return { ...bench, answer };
   };
 
-  it("is handed on whole", async () => {
+  it("is returned whole", async () => {
     const { answer } = await reading((id) => store("a", { type: "res", id, ok: true, payload: { large } }))();
     expect(await answer).toEqual({ large });
   });
@@ -166,7 +166,7 @@ describe("an answer by reference", () => {
       "another frame",
     ],
     ["is no frame", () => store("a", "text"), "another frame"],
-    ["is too large", () => ({ url: storage.url("a"), bytes: maxPayloadBytes + 1 }), "are not read"],
+    ["is too large", () => ({ url: storage.url("a"), bytes: maxPayloadBytes + 1 }), "it has more than"],
   ])("that %s is a 503 which does not show the url", async (_, refOf, reason) => {
     const { answer, connection } = await reading(refOf)();
     const refusal = await refusalOf(answer);
@@ -175,7 +175,7 @@ describe("an answer by reference", () => {
     expect(connection.state.status).toBe("connected");
   });
 
-  it("does not hold up other answers", async () => {
+  it("does not delay other answers", async () => {
     storage.faults = ["silence"];
     const { connection, answer } = await reading(() => ({ url: storage.url("slow"), bytes: 10 }))();
     await until(() => storage.requests.length === 1, "it is being fetched");
@@ -185,7 +185,7 @@ describe("an answer by reference", () => {
     expect(await refused).toMatchObject({ code: 101 });
   });
 
-  it("is waited for beyond the time that an answer has to come", async () => {
+  it("may take longer than the response timeout", async () => {
     const { gateway, connection } = await connected(({ method }) =>
       method === "tools.list" ? undefined : "silence",
     );
@@ -206,7 +206,7 @@ describe("an answer by reference", () => {
 });
 
 describe("events by reference", () => {
-  it("keep their place among the others", async () => {
+  it("keep their order among the others", async () => {
     const { gateway, connection } = await connected();
     const seen: unknown[] = [];
     connection.onEvent("chat", (payload) => seen.push(payload));
@@ -229,7 +229,7 @@ describe("events by reference", () => {
     await until(() => seen.length === 6, "the next one comes too");
   });
 
-  it("that cannot be fetched end the connection, which says why and comes back", async () => {
+  it("that cannot be fetched end the connection with the reason, and it reconnects", async () => {
     const { gateway, connection, states } = await connected();
     const payloadRef = { url: storage.url("none"), bytes: 300_000 };
     gateway.sendText(JSON.stringify({ type: "evt", event: "chat", payloadRef }));

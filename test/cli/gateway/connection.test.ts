@@ -31,7 +31,7 @@ describe("a connection introduces itself", () => {
     expect(gateway.of("connect")[0]?.params.auth).toBeUndefined();
   });
 
-  it("tells its state from the first attempt to the end", async () => {
+  it("reports its state from the first attempt to the end", async () => {
     const gateway = await gatewayFor();
     const { connection, states } = connectionTo(gateway.url);
     expect(connection.state).toEqual({ status: "idle" });
@@ -83,7 +83,7 @@ describe("requests", () => {
     expect(await refusalOf(connection.request("tools.list"))).toMatchObject({ code: 101, retryable: true });
   });
 
-  it("above 128 KB are never sent, and the connection goes on", async () => {
+  it("above 128 KB are never sent, and the connection continues", async () => {
     const gateway = await gatewayFor();
     const { connection } = connectionTo(gateway.url);
     await connection.open();
@@ -173,7 +173,7 @@ describe("events", () => {
     expect(seen).toEqual([{ n: 1 }]);
   });
 
-  it("that are not JSON, of unknown type or answers nobody waits for are ignored", async () => {
+  it("that are not JSON, of an unknown type or unexpected answers are ignored", async () => {
     const gateway = await gatewayFor();
     const { connection } = connectionTo(gateway.url);
     await connection.open();
@@ -191,7 +191,7 @@ describe("events", () => {
 });
 
 describe("reconnecting", () => {
-  it("happens after a lost socket and after the gateway's own limits, with a new introduction each time", async () => {
+  it("happens after a lost socket and at the gateway's own limits, with a new connect each time", async () => {
     const gateway = await gatewayFor();
     const { connection, states } = connectionTo(gateway.url);
     await connection.open();
@@ -207,7 +207,7 @@ describe("reconnecting", () => {
     expect(await connection.request("tools.list")).toEqual({});
   });
 
-  it("goes on through faults of the gateway until it is healthy", async () => {
+  it("continues through errors of the gateway until it is healthy", async () => {
     const gateway = await gatewayFor();
     gateway.refuseWith = 502;
     let faults = 0;
@@ -233,7 +233,7 @@ describe("reconnecting", () => {
     );
   });
 
-  it("does not happen where it is quiet: a message is sent, which the gateway ignores", async () => {
+  it("is avoided on a quiet connection by a message that the gateway ignores", async () => {
     const gateway = await gatewayFor();
     const { connection } = connectionTo(gateway.url, { timing: { quietMs: 20 } });
     await connection.open();
@@ -282,7 +282,7 @@ describe("reconnecting", () => {
     await until(() => gateway.of("connect").length === 2, "a new socket");
   });
 
-  it("gives up a gateway that accepts the socket but never answers connect", async () => {
+  it("gives up on a gateway that accepts the socket but never answers connect", async () => {
     const gateway = await gatewayFor();
     gateway.answer = () => (gateway.sockets.length === 1 ? "silence" : undefined);
     const { connection } = connectionTo(gateway.url, { timing: { connectTimeoutMs: 50 } });
@@ -302,7 +302,7 @@ describe("reconnecting", () => {
     await until(() => gateway.of("connect").length === 2, "a new introduction");
   });
 
-  it("counts attempts afresh once a connection has been stable", async () => {
+  it("resets its count of failures once a connection has been stable", async () => {
     const gateway = await gatewayFor();
     const { connection, states } = connectionTo(gateway.url, { timing: { stableMs: 1 } });
     await connection.open();

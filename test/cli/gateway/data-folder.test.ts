@@ -29,7 +29,7 @@ function writeGatewayFile(folder: string, url: string): void {
 const list = (cwd: string, ...args: string[]) => gsv(["session", "list", ...args], { cwd });
 
 describe("the local gateway", () => {
-  it("is found from a folder below the one it is kept in, and nothing is noted about it", async () => {
+  it("is found from a subfolder, without any message", async () => {
     const found = await list(below);
     expect(found).toMatchObject({ code: 0, stderr: "" });
     expect(found.stdout).toContain("no sessions yet");
@@ -43,7 +43,7 @@ describe("the local gateway", () => {
     await nearer.close();
   });
 
-  it("is not found from a folder beside, and a folder .gsv without a gateway is passed over", async () => {
+  it("is not found from a sibling folder, and a folder .gsv without a gateway is skipped", async () => {
     expect((await list(newFolder())).stderr).toContain("no gateway is configured");
     mkdirSync(join(below, ".gsv"));
     expect((await list(below)).code).toBe(0);
@@ -53,7 +53,7 @@ describe("the local gateway", () => {
     const mine = process.getuid?.() ?? 0;
     vi.spyOn(process, "getuid").mockReturnValue(mine + 1);
     expect((await list(below)).stderr).toContain("no gateway is configured");
-    expect((await list(top)).stderr).toContain("belongs to another user; --data .gsv uses it");
+    expect((await list(top)).stderr).toContain("belongs to another user; to use it anyway, pass --data .gsv");
     expect(gateway.requests).toEqual([]);
     expect((await list(top, "--data", ".gsv")).code).toBe(0);
   });

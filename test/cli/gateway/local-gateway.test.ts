@@ -17,9 +17,9 @@ import { occupyPort } from "../../local/kept-port.ts";
 import { newFolder } from "../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../fake-gateway.ts";
 
-describe("the model that the environment asks for", () => {
+describe("the model that the environment selects", () => {
   it.each(Object.entries(defaultModels))(
-    "is in the catalogue of %s where none is named",
+    "is in the catalogue of %s when none is named",
     async (provider, id) => {
       const catalogue: Record<string, Record<string, unknown>> = await import(
         `@earendil-works/pi-ai/providers/${provider}.models`
@@ -53,7 +53,7 @@ describe("the model that the environment asks for", () => {
     expect(() => chooseModel(env)).toThrow(message);
   });
 
-  it("takes the key of a server only from its own variable", () => {
+  it("reads the key of a server only from its own variable", () => {
     const env = { GSV_MODEL_BASE_URL: "http://127.0.0.1:1/v1", GSV_MODEL: "m", OPENAI_API_KEY: "k" };
     expect(chooseModel(env)).not.toHaveProperty("apiKey");
     expect(chooseModel({ ...env, GSV_MODEL_API_KEY: "own" })?.apiKey).toBe("own");
@@ -95,7 +95,7 @@ describe("the configured model of a local gateway", () => {
     return configureModel(gateway, dev as Dev, chooseModel(env));
   };
 
-  it("is the offline model where nothing else is there, and remembered as such", async () => {
+  it("is the offline model when there is no other, and is remembered as such", async () => {
     await configure({});
     expect(model).toEqual(offline);
     expect(recorded).toEqual(offline);
@@ -107,7 +107,7 @@ describe("the configured model of a local gateway", () => {
     expect(model).toEqual(offline);
   });
 
-  it("becomes a provider's when its key appears, and stays when the key is gone", async () => {
+  it("becomes a provider's when its key appears, and remains when the key is gone", async () => {
     model = offline;
     await configure({ ANTHROPIC_API_KEY: "k" }, offline);
     expect(model).toEqual({ provider: "anthropic", id: defaultModels.anthropic });
@@ -119,7 +119,7 @@ describe("the configured model of a local gateway", () => {
     expect(model.provider).toBe("anthropic");
   });
 
-  it("stays the user's own, whatever keys there are, unless the environment names a model", async () => {
+  it("remains the user's own, no matter which keys exist, unless the environment names a model", async () => {
     model = mine;
     await configure({}, offline);
     await configure({ OPENAI_API_KEY: "k" }, offline);
@@ -129,7 +129,7 @@ describe("the configured model of a local gateway", () => {
     expect(model).toEqual({ provider: "openai", id: "gpt-x" });
   });
 
-  it("is not written when it is right already", async () => {
+  it("is not written when it is already right", async () => {
     model = offline;
     await configure({}, offline);
     expect(fake.requests.map(({ method }) => method)).toEqual(["config.get"]);
@@ -137,7 +137,7 @@ describe("the configured model of a local gateway", () => {
 });
 
 describe("gateway.json", () => {
-  it("is for its owner alone", async () => {
+  it("can be read only by its owner", async () => {
     const dir = join(newFolder(), "data");
     await writeGatewayFile(dir, { url: "ws://127.0.0.1:1/ws", token: "t" });
     expect(statSync(join(dir, "gateway.json")).mode & 0o777).toBe(0o600);
@@ -150,7 +150,7 @@ describe("gateway.json", () => {
     expect(await readGatewayFile(dir)).toBeUndefined();
   });
 
-  it("tells of a running gateway only when its process lives and its address answers", async () => {
+  it("reports a running gateway only when its process lives and its address answers", async () => {
     const dir = newFolder();
     const server = createServer();
     const port = await occupyPort(server);

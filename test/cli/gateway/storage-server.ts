@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A storage of presigned urls for one test: takes PUT, answers GET, and does what the test tells it. */
+/** A storage of presigned urls for one test. It accepts PUT and GET, and fails as the test wants. */
 export interface StorageServer {
   url(name: string): string;
   objects: Map<string, string>;
   requests: { method: string; name: string; headers: Record<string, unknown> }[];
-  /** Answers wait for it. */
+  /** Answers wait for this promise. */
   gate: Promise<unknown>;
-  /** Answers the next request with this status instead, or never (`"silence"`); one after the other. */
+  /** Statuses for the next requests, one each; `"silence"`: no answer. */
   faults: (number | "silence")[];
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function startStorage(): Promise<StorageServer> {
   return storage;
 }
 
-/** The whole body as text; undefined when the client has given the request up before its end. */
+/** The whole body as text; undefined when the client has aborted the request. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   try {

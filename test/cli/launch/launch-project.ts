@@ -17,11 +17,11 @@ export interface Started {
   child: ChildProcessWithoutNullStreams;
   /** Resolves when the process has ended. */
   ended: Promise<Run>;
-  /** Resolves when standard output holds `text`. */
+  /** Resolves when standard output contains `text`. */
   prints(text: string): Promise<void>;
 }
 
-/** A small project with this project's launcher and its own sources, in a folder of its own. */
+/** A small project with this project's launcher and other sources, in a separate folder. */
 export class LaunchProject {
   readonly #folder = realpathSync(mkdtempSync(join(tmpdir(), "gsv-launch-")));
   readonly root = join(this.#folder, "project");

@@ -41,7 +41,7 @@ describe("the program that runs is that of the sources", () => {
     expect(statSync(join(project.builds, build, "main.mjs")).ino).toBe(ino);
   });
 
-  it("is another one as soon as a source of the same length and the same age takes its place, and the former one when that is back", async () => {
+  it("changes when a source of the same length and age replaces another, and back when that returns", async () => {
     await project.run();
     const file = join(project.root, "cli/app/main.ts");
     const { atime, mtime } = statSync(file);
@@ -53,11 +53,11 @@ describe("the program that runs is that of the sources", () => {
     expect(readdirSync(project.builds)).toHaveLength(2);
   });
 
-  it("is the same however the project's folder is written", () => {
+  it("is the same no matter how the project's path is written", () => {
     expect(sourceKey(`${project.root}/`)).toBe(sourceKey(project.root));
   });
 
-  it("follows a source in functions, in local and in shared", async () => {
+  it("changes with a source in functions, in local and in shared", async () => {
     const rooms = ["functions", "local", "shared"];
     const imports = rooms.map((room) => `import { ${room} } from "../../${room}/greeting.ts";`);
     for (const room of rooms) project.write(`${room}/greeting.ts`, `export const ${room} = "one";`);
@@ -71,7 +71,7 @@ describe("the program that runs is that of the sources", () => {
     expect(await project.run()).toEqual(done("two two two"));
   });
 
-  it("follows the packages that npm has installed", async () => {
+  it("changes with the installed packages", async () => {
     const install = (version: string) => {
       project.write("node_modules/greeting/package.json", '{"main": "index.js"}');
       project.write("node_modules/greeting/index.js", `exports.greeting = "${version}";`);
@@ -84,7 +84,7 @@ describe("the program that runs is that of the sources", () => {
     expect(await project.run()).toEqual(done("two"));
   });
 
-  it("is built anew where the project has been moved to", async () => {
+  it("is rebuilt when the project was moved", async () => {
     project.main("console.log(import.meta.dirname);");
     expect(await project.run()).toEqual(done(join(project.root, "cli/app")));
     const moved = `${project.root}-moved`;
@@ -103,8 +103,8 @@ describe("the program that runs is that of the sources", () => {
   });
 });
 
-describe("a build is there in full or not at all", () => {
-  it("several first starts at once all run it, and leave one build", async () => {
+describe("a build exists completely or not at all", () => {
+  it("several concurrent first starts all run it, and leave one build", async () => {
     const runs = await Promise.all([1, 2, 3, 4].map(() => project.run()));
     expect(runs).toEqual(runs.map(() => done("hello")));
     expect(readdirSync(project.builds)).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
@@ -118,7 +118,7 @@ describe("a build is there in full or not at all", () => {
     expect(await project.run()).toEqual(done("hello"));
   });
 
-  it("what an interrupted one left is removed by a later build, once it is an hour old", async () => {
+  it("an interrupted one is removed by a later build, once it is an hour old", async () => {
     const left = ["unfinished-old", "unfinished-new"].map((name) => join(project.builds, name));
     for (const folder of left) {
       mkdirSync(folder, { recursive: true });
@@ -132,7 +132,7 @@ describe("a build is there in full or not at all", () => {
 });
 
 describe("builds that are no longer needed", () => {
-  /** Makes builds of as many other versions, which are copies of a build, one after the other. */
+  /** Makes this number of other builds, one after the other, by copying a build. */
   function newVersions(count: number): void {
     const [first = ""] = readdirSync(project.builds);
     const unmarked = (path: string) => !basename(path).startsWith("used-by-");
@@ -143,7 +143,7 @@ describe("builds that are no longer needed", () => {
       });
   }
 
-  it("are removed at a build, but for the three that were used last", async () => {
+  it("are removed at a build, except the three most recently used", async () => {
     await project.run();
     const [build = ""] = readdirSync(project.builds);
     newVersions(3);
@@ -153,7 +153,7 @@ describe("builds that are no longer needed", () => {
     expect(readdirSync(project.builds)).not.toContain(build);
   });
 
-  it("stay while a process runs them, because it loads parts of them later", async () => {
+  it("remain while a process runs them, because it loads chunks later", async () => {
     project.write("cli/late.ts", 'export const late = "loaded late";');
     project.main(
       'console.log("ready"); for await (const _ of process.stdin) break; console.log((await import("../late.ts")).late);',
@@ -170,7 +170,7 @@ describe("builds that are no longer needed", () => {
     expect(readdirSync(project.builds)).not.toContain(build);
   });
 
-  it("are removed although a process that was killed has used them", async () => {
+  it("are removed although a killed process has used them", async () => {
     project.main('console.log("ready"); for await (const _ of process.stdin) break;');
     const killed = project.start();
     await killed.prints("ready");
@@ -182,7 +182,7 @@ describe("builds that are no longer needed", () => {
     expect(readdirSync(project.builds)).not.toContain(build);
   });
 
-  it("stay for a day after the start of a process of another container", async () => {
+  it("remain for a day after the start of a process of another container", async () => {
     await project.run();
     const [build = ""] = readdirSync(project.builds);
     const mark = join(project.builds, build, "used-by-1@another-container");
@@ -198,10 +198,10 @@ describe("builds that are no longer needed", () => {
   });
 });
 
-describe("a project that cannot be written", () => {
+describe("a read-only project", () => {
   beforeEach(() => writeFileSync(join(project.root, "dist"), "not a folder"));
 
-  it("is built into a folder that is the user's own", async () => {
+  it("is built into a private folder of the user", async () => {
     expect(await project.run()).toEqual(done("hello"));
     expect(statSync(ownFolder()).mode & 0o777).toBe(0o700);
     const builds = readdirSync(ownFolder());
@@ -222,9 +222,9 @@ describe("a project that cannot be written", () => {
   });
 });
 
-it("says in one line that the disk is too full for a build", () => {
+it("reports in one line that the disk is too full for a build", () => {
   project.says("x".repeat(10_000));
-  // The limit of a file's size stands for a full disk.
+  // The limit of a file's size simulates a full disk.
   const limited = "trap '' XFSZ; ulimit -f 4; exec \"$0\" cli/bin.mjs";
   const options = { cwd: project.root, env: { PATH: process.env.PATH, TMPDIR: project.temporary } };
   const { status, stderr } = spawnSync("sh", ["-c", limited.replace("$0", process.execPath)], options);
@@ -233,7 +233,7 @@ it("says in one line that the disk is too full for a build", () => {
 });
 
 describe("sources that cannot be built", () => {
-  it("are named with their line, and nothing older runs", async () => {
+  it("are reported with their line, and no older build runs", async () => {
     await project.run();
     project.main("const = 1;");
     const { code, stdout, stderr } = await project.run();
@@ -247,14 +247,14 @@ describe("sources that cannot be built", () => {
     expect(asked.stderr).not.toContain("gsv:");
   });
 
-  it("do not let `npm ci` fail", async () => {
+  it("do not make `npm ci` fail", async () => {
     project.main("const = 1;");
     const { code, stderr } = await project.run("cli/launch/prebuild.mjs");
     expect(code).toBe(0);
     expect(stderr).toMatch(/\ngsv: not built yet: the sources cannot be built\n$/);
   });
 
-  it("are not built with a file whose changes would not be seen", async () => {
+  it("are not built with a file that the source key does not cover", async () => {
     project.write("test/fake.ts", 'export const fake = "fake";');
     project.main("console.log(fake);", 'import { fake } from "../../test/fake.ts";');
     const { code, stderr } = await project.run();
@@ -270,7 +270,7 @@ describe("sources that cannot be built", () => {
   });
 });
 
-it("this project's build holds no test code, no CDK and no build tool", async () => {
+it("this project's build contains no test code, no CDK and no build tool", async () => {
   const build = await openBuild(join(import.meta.dirname, "../../.."));
   const maps = readdirSync(build, { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".map"),

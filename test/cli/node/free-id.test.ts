@@ -32,7 +32,7 @@ const idOf = (params: Record<string, unknown>) => (params.client as { id: string
 const ids = () => gateway.of("connect").map(({ params }) => idOf(params));
 
 describe("a node under its default id", () => {
-  it("takes the next number when a running process uses the id, and says so", async () => {
+  it("uses the next number when a running process uses the id, and prints it", async () => {
     gateway.answer = ({ method, params }) =>
       method === "connect" && !idOf(params).endsWith("-3") ? taken(true) : undefined;
     const said: string[][] = [];
@@ -46,7 +46,7 @@ describe("a node under its default id", () => {
     ]);
   });
 
-  it("waits while the gateway asks the other process, and keeps the id when that does not answer", async () => {
+  it("waits while the gateway probes the other process, and keeps the id when that does not answer", async () => {
     let asked = 0;
     gateway.answer = ({ method }) => (method === "connect" && ++asked < 4 ? taken(false) : undefined);
     const node = await startUnderFreeId(options(), () => {});
@@ -64,7 +64,7 @@ describe("a node under a chosen id", () => {
     expect(ids()).toEqual(["laptop"]);
   });
 
-  it("waits for it as a service, until the other process is gone", async () => {
+  it("waits, as a service, until the other process is gone", async () => {
     let asked = 0;
     gateway.answer = ({ method }) => (method === "connect" && ++asked < 4 ? taken(true) : undefined);
     const node = startNode({ ...options(), waitsForPlace: true });
@@ -75,7 +75,7 @@ describe("a node under a chosen id", () => {
 });
 
 describe("a connected node", () => {
-  it("answers that it is there when another process asks for its id", async () => {
+  it("answers a ping when another process requests its id", async () => {
     const node = startNode(options());
     nodes.push(node);
     await node.connection.open();
@@ -83,7 +83,7 @@ describe("a connected node", () => {
     await until(() => gateway.of("node.pong")[0], "the answer");
   });
 
-  it("takes its place back when another process had taken it, and is the same process to the gateway", async () => {
+  it("reclaims its id from another process, and identifies itself as the same process", async () => {
     const node = startNode(options());
     nodes.push(node);
     await node.connection.open();

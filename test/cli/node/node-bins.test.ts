@@ -19,13 +19,13 @@ function find(profile: string, bins: string[], timeoutMs = 60_000) {
 }
 
 describe("which programs a node has", () => {
-  it("is what its login shell finds, whatever the profile prints", async () => {
+  it("are those that its login shell finds, no matter what the profile prints", async () => {
     writeFileSync(join(home, "brew"), "", { mode: 0o755 });
     const profile = `echo gsv-bin:nothing\nprintf 'welcome '\nPATH="$PATH:$HOME"`;
     expect(await find(profile, ["brew", "nothing-here"])).toEqual({ brew: true, "nothing-here": false });
   });
 
-  it("is told although a process that the profile has started keeps the output open", async () => {
+  it("are found although a process that the profile started keeps the output open", async () => {
     const sleep = uniqueSleep();
     expect(await find(`${sleep} & disown`, ["sh"])).toEqual({ sh: true });
     const left = processesNamed(sleep);
@@ -33,13 +33,13 @@ describe("which programs a node has", () => {
     process.kill(Number.parseInt(left[0] ?? "", 10));
   });
 
-  it("is an error when the profile does not end in time, and nothing is left running", async () => {
+  it("is an error when the profile does not end in time, and no process is left running", async () => {
     const sleep = uniqueSleep();
     await expect(find(`${sleep}; true`, ["sh"], 300)).rejects.toThrow("no answer from the shell in 300 ms");
     await until(() => processesNamed(sleep).length === 0, "the group is gone");
   });
 
-  it("is an error when the shell ends before it has answered", async () => {
-    await expect(find("exit 7", ["sh"])).rejects.toThrow("ended with 7 before it has answered");
+  it("is an error when the shell exits before it answers", async () => {
+    await expect(find("exit 7", ["sh"])).rejects.toThrow("exited with 7 before it answered");
   });
 });

@@ -27,7 +27,7 @@ describe("Read", () => {
     expect(await call("Read", { path, offset: 9 })).toMatchObject({ content: "", lines: 0, totalLines: 3 });
   });
 
-  it("takes paths above the workspace and in the home folder: the node lends the machine", async () => {
+  it("accepts paths outside of the workspace and in the home folder: the node gives access to the machine", async () => {
     const path = put("b.txt", "x");
     const up = join("..", bench.workspace.split("/").at(-1) ?? "", "b.txt");
     expect(await call("Read", { path: up })).toMatchObject({ path, content: "1\tx" });
@@ -36,7 +36,7 @@ describe("Read", () => {
     );
   });
 
-  it("reads a file larger than one answer in parts that join to the whole", async () => {
+  it("reads a file larger than one answer in parts that join to the whole file", async () => {
     const lines = Array.from({ length: 9000 }, (_, n) => `line ${n} ${"€".repeat(n % 40)}`);
     const path = put("large.txt", lines.join("\n"));
     const seen: string[] = [];
@@ -50,7 +50,7 @@ describe("Read", () => {
     expect(seen).toEqual(lines.map((line, n) => `${n + 1}\t${line}`));
   });
 
-  it("cuts a line without end instead of holding it", async () => {
+  it("shortens an endless line instead of buffering it", async () => {
     const path = put("one-line.txt", `${"😀".repeat(300_000)}\nnext`);
     const result = await call("Read", { path });
     const [first, second] = String(result.content).split("\n");
@@ -71,7 +71,7 @@ describe("Read", () => {
     await expect(call("Read", { path: big })).rejects.toThrow("images up to 10485760 bytes can be shown");
   });
 
-  it("says what a binary file, a folder or a device is instead of reading it", async () => {
+  it("refuses a binary file, a folder or a device with the reason", async () => {
     const binary = put("data.bin", Buffer.from([1, 2, 0, 3]));
     await expect(call("Read", { path: binary })).rejects.toThrow(
       `Read: ${binary} is a binary file (4 bytes) and cannot be shown as text`,
@@ -108,7 +108,7 @@ describe("Edit", () => {
     expect(readFileSync(path, "utf8")).toBe("const a = 1;\nconst b = $& $1 $$;\n");
   });
 
-  it("refuses what is missing or ambiguous with the count, and changes nothing", async () => {
+  it("refuses a missing or ambiguous text with the count, and changes nothing", async () => {
     const path = put("code.ts", "x y x y x");
     await expect(call("Edit", { path, oldString: "z", newString: "" })).rejects.toThrow("(0 occurrences)");
     await expect(call("Edit", { path, oldString: "x", newString: "" })).rejects.toThrow("occurs 3 times");
@@ -119,7 +119,7 @@ describe("Edit", () => {
     expect(readFileSync(path, "utf8")).toBe(" y  y ");
   });
 
-  it("keeps a byte order mark and line ends, and refuses bytes that are not UTF-8", async () => {
+  it("keeps a byte order mark and line endings, and refuses bytes that are not UTF-8", async () => {
     const path = put("mark.txt", "\uFEFFa\r\nb\r\n");
     await call("Edit", { path, oldString: "b", newString: "c" });
     expect(readFileSync(path, "utf8")).toBe("\uFEFFa\r\nc\r\n");
@@ -129,7 +129,7 @@ describe("Edit", () => {
     );
   });
 
-  it("loses none of several edits of a file that come at the same time", async () => {
+  it("loses none of several concurrent edits of a file", async () => {
     const names = Array.from({ length: 20 }, (_, n) => `<${n}>`);
     const path = put("many.txt", names.join(" "));
     await Promise.all(names.map((name) => call("Edit", { path, oldString: name, newString: `${name}done` })));

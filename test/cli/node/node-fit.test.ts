@@ -8,13 +8,13 @@ const limit = 120 * 1024;
 const note = /\n\[… \d+ characters left out here: the result is too large for one message …\]\n/;
 
 describe("a result that is too large for a frame", () => {
-  it("is left alone when it fits", () => {
+  it("is unchanged when it fits", () => {
     const result = { output: "x".repeat(100_000), truncated: false };
     expect(fitResult(result, limit)).toBe(result);
     expect(fitResult("short", limit)).toBe("short");
   });
 
-  it("keeps the head and the tail of a string, nearly as much as there is room for", () => {
+  it("keeps the head and the tail of a string, using nearly all the space", () => {
     const text = `BEGIN${"x".repeat(400_000)}END`;
     const fitted = fitResult(text, limit) as string;
     expect(jsonBytes(fitted)).toBeLessThanOrEqual(limit);
@@ -25,7 +25,7 @@ describe("a result that is too large for a frame", () => {
     expect(fitted.replace(note, "").length + left).toBe(text.length);
   });
 
-  it("counts escapes and multi-byte characters, and cuts none of them in two", () => {
+  it("counts escapes and multi-byte characters, and splits none of them", () => {
     for (const piece of ["\u0001", "€", "😀", '"\\\n']) {
       const fitted = fitResult(piece.repeat(90_000), limit) as string;
       expect(jsonBytes(fitted)).toBeLessThanOrEqual(limit);
@@ -33,7 +33,7 @@ describe("a result that is too large for a frame", () => {
     }
   });
 
-  it("cuts the longest strings of an object, keeps the others and says that it is truncated", () => {
+  it("shortens the longest strings of an object, keeps the others and sets truncated", () => {
     const result = { status: "completed", exitCode: 0, output: "o".repeat(200_000), tail: "t".repeat(4000) };
     const fitted = fitResult(result, limit) as typeof result & { truncated: boolean };
     expect(jsonBytes(fitted)).toBeLessThanOrEqual(limit);
@@ -42,7 +42,7 @@ describe("a result that is too large for a frame", () => {
     expect(fitted.output.length).toBeGreaterThan(110_000);
   });
 
-  it("shortens lists when the strings are short already", () => {
+  it("shortens lists when the strings are already short", () => {
     const matches = Array.from({ length: 5000 }, (_, n) => `some/longer/folder/name/for/file-${n}.txt`);
     const fitted = fitResult({ matches, count: 5000 }, limit) as { matches: string[] };
     expect(jsonBytes(fitted)).toBeLessThanOrEqual(limit);
@@ -51,7 +51,7 @@ describe("a result that is too large for a frame", () => {
     expect(fitted.matches).toEqual(matches.slice(0, fitted.matches.length));
   });
 
-  it("replaces an image by a note rather than cutting its data", () => {
+  it("replaces an image by a note instead of truncating its data", () => {
     const fitted = fitResult(
       {
         content: [
@@ -100,7 +100,7 @@ describe("cutting text", () => {
 });
 
 describe("the log of a node", () => {
-  it("gives the newest lines, oldest first, up to the 5,000 it keeps", () => {
+  it("returns the newest lines, oldest first, up to the 5,000 it keeps", () => {
     const logs = new LogBuffer();
     for (let n = 1; n <= 12_345; n++) logs.add(`line ${n}`);
     expect(logs.newest(2, limit)).toEqual({ lines: ["line 12344", "line 12345"], truncated: false });
@@ -109,7 +109,7 @@ describe("the log of a node", () => {
     expect(all.lines[0]).toBe("line 7346");
   });
 
-  it("leaves the oldest lines out when they do not fit, and says so", () => {
+  it("omits the oldest lines when they do not fit, and sets truncated", () => {
     const logs = new LogBuffer();
     for (let n = 0; n < 5000; n++) logs.add(`${n} ${"€".repeat(5000)}`);
     const { lines, truncated } = logs.newest(5000, limit);
@@ -120,7 +120,7 @@ describe("the log of a node", () => {
 });
 
 describe("the calls a node remembers", () => {
-  it("are claimed once, and answered from memory when they are over", () => {
+  it("are claimed once, and answered from memory when they have ended", () => {
     const calls = new CallLog();
     expect(calls.claim("a")).toBe("new");
     expect(calls.claim("a")).toBe("running");

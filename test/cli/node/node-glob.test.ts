@@ -30,12 +30,12 @@ describe("a glob", () => {
     expect(others.filter((path) => pattern.test(path))).toEqual([]);
   });
 
-  it("is refused when it is not closed", () => {
+  it("is refused when a brace or bracket is not closed", () => {
     expect(() => compileGlob("{a,b")).toThrow('Missing closing: "}"');
     expect(() => compileGlob("[ab")).toThrow('Missing closing: "]"');
   });
 
-  it("is told from a literal path", () => {
+  it("is distinguished from a literal path", () => {
     expect(["a*", "a?", "[a]", "{a,b}", "a\\b"].every(hasGlobSyntax)).toBe(true);
     expect(["a.ts", "src", "..", "a (1)"].some(hasGlobSyntax)).toBe(false);
   });

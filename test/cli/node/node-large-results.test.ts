@@ -15,7 +15,7 @@ let storage: StorageServer;
 let workspace: string;
 let node: RunningNode;
 
-/** 200,000 characters of output: what a command's result holds at most. */
+/** 200,000 characters of output, the max of a command's result. */
 const command = "head -c 200000 /dev/zero | tr '\\0' x";
 
 beforeEach(async () => {
@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe("a result that is too large for a frame", () => {
-  it("is uploaded whole when the gateway takes it by reference", async () => {
+  it("is uploaded whole when the gateway accepts it by reference", async () => {
     gateway.sendEvent("tool.invoke", { callId: "c", tool: "Bash", args: { command } });
     const request = await until(() => gateway.of("tool.result")[0], "the result comes");
     expect(request).toMatchObject({ paramsRef: "ref" });
@@ -48,7 +48,7 @@ describe("a result that is too large for a frame", () => {
     expect(result).toMatchObject({ exitCode: 0, truncated: false, output: "x".repeat(200_000) });
   });
 
-  it("is cut, and says so, when the storage does not take it", async () => {
+  it("is shortened and marked when the storage refuses it", async () => {
     storage.faults = [403];
     gateway.sendEvent("tool.invoke", { callId: "c", tool: "Bash", args: { command } });
     const { params } = await until(() => gateway.of("tool.result")[0], "the result comes");

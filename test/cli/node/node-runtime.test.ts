@@ -60,7 +60,7 @@ const countRuns = (name: string): string => `echo run >> ${name}`;
 const runs = (name: string): number => readFileSync(join(workspace, name), "utf8").split("\n").length - 1;
 
 describe("a node", () => {
-  it("introduces itself with its tools and what its host can do", async () => {
+  it("announces its tools and the capabilities of its host", async () => {
     await nodeOf();
     const { params } = gateway.of("connect")[0]!;
     expect(params).toMatchObject({
@@ -81,7 +81,7 @@ describe("a node", () => {
     expect(start).toThrow(`the workspace is not a folder: ${join(workspace, "no")}`);
   });
 
-  it("runs calls at the same time and answers each with its result or its error", async () => {
+  it("runs calls concurrently and answers each with its result or its error", async () => {
     await nodeOf();
     writeFileSync(join(workspace, "a.txt"), "hello");
     invoke("waiting", "Bash", { command: "until [ -e go ]; do sleep 0.02; done; echo went" });
@@ -99,7 +99,7 @@ describe("a node", () => {
     expect(await firstResult("waiting")).toMatchObject({ result: { status: "completed", output: "went\n" } });
   });
 
-  it("delivers a result after a reconnect when the connection was lost meanwhile", async () => {
+  it("delivers a result after a reconnect", async () => {
     const node = await nodeOf();
     invoke("call", "Bash", { command: "until [ -e go ]; do sleep 0.02; done; echo went" });
     await until(() => lines.some((line) => line.includes("call call Bash started")), "it runs");
@@ -113,7 +113,7 @@ describe("a node", () => {
     expect(await firstResult("call")).toMatchObject({ callId: "call", result: { output: "went\n" } });
   });
 
-  it("sends a result again until it is acknowledged, under the same callId, and not after that", async () => {
+  it("resends a result under the same callId until it is acknowledged", async () => {
     let answers = 0;
     gateway.answer = ({ method }) => {
       if (method !== "tool.result") return undefined;
@@ -137,7 +137,7 @@ describe("a node", () => {
     expect(runs("count")).toBe(1);
   });
 
-  it("sends a result again when its acknowledgement does not come in time", async () => {
+  it("resends a result when its acknowledgement is late", async () => {
     gateway.answer = ({ method }) =>
       method === "tool.result" && resultsOf("call").length === 1 ? "silence" : undefined;
     await nodeOf({ timing: { deliveryMs: 30 } });
@@ -145,7 +145,7 @@ describe("a node", () => {
     await until(() => resultsOf("call").length === 2, "it is sent again");
   });
 
-  it("drops a result that the gateway does not want", async () => {
+  it("drops a result that the gateway refuses", async () => {
     gateway.answer = ({ method }) =>
       method === "tool.result" ? { error: { code: 404, message: "unknown call" } } : undefined;
     await nodeOf();
@@ -161,7 +161,7 @@ describe("a node", () => {
     expect(resultsOf("call")).toHaveLength(1);
   });
 
-  it("runs a call once however often it is asked for, and repeats the result of a finished one", async () => {
+  it("runs a repeated call once, and repeats the result of a finished call", async () => {
     await nodeOf();
     const args = { command: `${countRuns("count")}; until [ -e go ]; do sleep 0.02; done` };
     invoke("call", "Bash", args);
@@ -179,19 +179,19 @@ describe("a node", () => {
     expect(runs("count")).toBe(1);
   });
 
-  it("announces that it ends calls, and does not run a call that was stopped before it came", async () => {
+  it("announces that it can cancel calls, and does not run a call that was cancelled before it arrived", async () => {
     await nodeOf();
     expect(gateway.of("connect")[0]?.params.capabilities).toContain("tool.cancel");
     gateway.sendEvent("tool.cancel", { callId: "call" });
     invoke("call", "Bash", { command: countRuns("count") });
     expect(await firstResult("call")).toEqual({
       callId: "call",
-      error: "not run: it was stopped before it began",
+      error: "not run: the call was cancelled before it began",
     });
     expect(existsSync(join(workspace, "count"))).toBe(false);
   });
 
-  it("ignores an event it cannot understand", async () => {
+  it("ignores an event with an invalid payload", async () => {
     await nodeOf();
     for (const payload of [null, "x", { callId: 1, tool: "Bash" }, { tool: "Bash" }]) {
       gateway.sendEvent("tool.invoke", payload);
@@ -205,7 +205,7 @@ describe("a node", () => {
     expect(gateway.of("tool.result")).toHaveLength(1);
   });
 
-  it("cuts a result that would not fit into a frame, and says so", async () => {
+  it("shortens a result that does not fit into a frame, and marks it", async () => {
     await nodeOf();
     invoke("call", "Bash", { command: "head -c 1000000 /dev/zero | tr '\\0' '\\033'" });
     const { result } = (await firstResult("call")) as { result: Record<string, unknown> };
@@ -214,7 +214,7 @@ describe("a node", () => {
     expect(gateway.sockets).toHaveLength(1);
   });
 
-  it("tells how a background command ended, and does not mind a gateway that knows no such event", async () => {
+  it("reports how a background command ended, even if the gateway does not know the event", async () => {
     gateway.answer = ({ method }) =>
       method === "node.exec.event" ? { error: { code: 404, message: "unknown method" } } : undefined;
     await nodeOf();
@@ -244,7 +244,7 @@ describe("a node", () => {
     await firstResult("after");
   });
 
-  it("gives its log on request, without what calls were about", async () => {
+  it("returns its log on request, without arguments and results", async () => {
     await nodeOf();
     invoke("call", "Bash", { command: "echo very-private" });
     await firstResult("call");
@@ -256,7 +256,7 @@ describe("a node", () => {
     expect(lines.join("\n")).not.toMatch(/very-private|secret-token/);
   });
 
-  it("tells which programs its shell finds", async () => {
+  it("reports which programs its shell finds", async () => {
     await nodeOf();
     gateway.sendEvent("node.probe", {
       probeId: "p1",
@@ -296,17 +296,17 @@ describe("a node", () => {
     expect(answer("p2")).toEqual({
       probeId: "p2",
       ok: false,
-      error: "at most 1000 programs can be asked for",
+      error: "more than 1000 programs in one probe",
     });
-    expect(answer("p3")).toMatchObject({ ok: false, error: "only probes of kind bins are known" });
+    expect(answer("p3")).toMatchObject({ ok: false, error: "only probes of kind bins are supported" });
   });
 
-  it("keeps its registration fresh with tools.list", async () => {
+  it("renews its registration with tools.list", async () => {
     await nodeOf({ timing: { keepaliveMs: 10 } });
     await until(() => gateway.of("tools.list").length >= 2, "keepalives");
   });
 
-  it("is over, with the reason, when the gateway refuses it", async () => {
+  it("stops with the reason when the gateway refuses it", async () => {
     gateway.refuseWith = 401;
     const node = startNode({ url: gateway.url, nodeId: "n", workspace, version: "0", token: "secret-token" });
     const error = await node.ended;
@@ -314,7 +314,7 @@ describe("a node", () => {
     expect(gateway.upgrades).toHaveLength(1);
   });
 
-  it("ends its commands when it stops, and still tells their end", async () => {
+  it("kills its commands when it stops, and still reports how they ended", async () => {
     const node = await nodeOf();
     const sleep = uniqueSleep();
     invoke("call", "Bash", { command: `${sleep}; true` });
@@ -328,7 +328,7 @@ describe("a node", () => {
     await until(() => processesNamed(sleep).length === 0, "the group is gone");
   });
 
-  it("leaves no command behind when its process exits without stopping it", async () => {
+  it("leaves no command running when its process exits without stopping it", async () => {
     const script = `
       import { startNode } from ${JSON.stringify(join(import.meta.dirname, "../../../cli/node/node-runtime.ts"))};
       startNode({ url: ${JSON.stringify(gateway.url)}, nodeId: "n", workspace: ${JSON.stringify(workspace)}, version: "0" });

@@ -12,7 +12,7 @@ describe("Glob", () => {
     utimesSync(put(path, "x"), 1_700_000_000 + seconds, 1_700_000_000 + seconds);
   };
 
-  it("lists files newest first, as paths the other tools take", async () => {
+  it("lists files newest first, as paths that the other tools accept", async () => {
     aged("src/old.ts", 1);
     aged("src/deep/new.ts", 3);
     aged("src/middle.ts", 2);
@@ -31,7 +31,7 @@ describe("Glob", () => {
     expect(await call("Glob", { pattern: "*.ts" })).toMatchObject({ matches: [], count: 0 });
   });
 
-  it("leaves out node_modules, .git and .gsv unless they are named, and finds other hidden files", async () => {
+  it("skips node_modules, .git and .gsv unless the pattern names them, and finds other hidden files", async () => {
     for (const path of [
       "node_modules/a/i.js",
       ".git/config",
@@ -64,7 +64,7 @@ describe("Glob", () => {
     await expect(call("Glob", { pattern: "*", path })).rejects.toThrow("is not a folder");
   });
 
-  it("does not follow links in circles", async () => {
+  it("does not follow links that form a cycle", async () => {
     put("a/file.txt", "x");
     symlinkSync(bench.workspace, join(bench.workspace, "a/loop"));
     symlinkSync(join(bench.workspace, "a/file.txt"), join(bench.workspace, "link.txt"));
@@ -102,7 +102,7 @@ describe("Grep", () => {
     expect(await call("Grep", { pattern: "absent" })).toEqual({ matches: [], count: 0 });
   });
 
-  it("leaves out binary files, node_modules, .git and .gsv", async () => {
+  it("skips binary files, node_modules, .git and .gsv", async () => {
     put("bin", Buffer.from("needle\0needle"));
     put("node_modules/x.js", "needle");
     put(".git/x", "needle");
@@ -123,7 +123,7 @@ describe("Grep", () => {
     expect(result.matches).toHaveLength(100);
   });
 
-  it("shows at most 200 characters of a line, the match among them, no character cut in two", async () => {
+  it("shows at most 200 characters of a line, including the match, and splits no character", async () => {
     put("long.txt", `${"😀".repeat(2000)}needle${"😀".repeat(2000)}\n${"n".repeat(199)}😀`);
     const { matches } = (await call("Grep", { pattern: "needle|nnn" })) as { matches: { content: string }[] };
     expect(matches[0]!.content).toContain("needle");
@@ -133,14 +133,14 @@ describe("Grep", () => {
     }
   });
 
-  it("ends a pattern that would never end by itself", async () => {
+  it("aborts a pattern that would run forever", async () => {
     put("evil.txt", `${"a".repeat(60)}!`);
     await expect(call("Grep", { pattern: "(a+)+$" })).rejects.toThrow(
       "Grep: the pattern takes too long on evil.txt",
     );
   });
 
-  it("passes over files it may not read, but reports one that is asked for by name", async () => {
+  it("skips unreadable files, but reports one that was named", async () => {
     put("ok.txt", "needle");
     symlinkSync(join(bench.workspace, "gone"), join(bench.workspace, "dangling"));
     expect(await call("Grep", { pattern: "needle" })).toMatchObject({ count: 1 });

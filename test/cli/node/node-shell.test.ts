@@ -25,7 +25,7 @@ describe("Bash", () => {
     expect(result.durationMs).toBe((result.endedAt as number) - (result.startedAt as number));
   });
 
-  it("runs in the folder it is given, outside of the workspace too", async () => {
+  it("runs in the given folder, even outside of the workspace", async () => {
     put("inner/file", "");
     expect(await call("Bash", { command: "pwd", workdir: "inner" })).toMatchObject({
       output: `${join(bench.workspace, "inner")}\n`,
@@ -64,7 +64,7 @@ describe("Bash", () => {
     }
   });
 
-  it("ends the whole process group at the timeout", async () => {
+  it("kills the whole process group at the timeout", async () => {
     const sleep = uniqueSleep();
     const result = await call("Bash", { command: `${sleep} & ${sleep}; wait`, timeout: 1500 });
     expect(result).toMatchObject({ status: "failed", timedOut: true, exitCode: null, signal: "SIGTERM" });
@@ -78,14 +78,14 @@ describe("Bash", () => {
     expect(String(result.output).endsWith("aaaEND")).toBe(true);
   });
 
-  it("never cuts a character in two, in the pipe or at the limit", async () => {
+  it("never splits a character, in the pipe or at the limit", async () => {
     const result = await call("Bash", { command: "for i in $(seq 1 110000); do printf 😀; done; printf x" });
     const output = String(result.output);
     expect(output).toHaveLength(199_999);
     expect(/^(?:😀)+x$/u.test(output)).toBe(true);
   });
 
-  it("answers although a process that was left behind holds the pipes, and ends it with the node", async () => {
+  it("answers although a background process holds the pipes, and kills that process with the node", async () => {
     const sleep = uniqueSleep();
     const result = await call("Bash", { command: `${sleep} & echo started` });
     expect(result).toMatchObject({ status: "completed", output: "started\n" });
@@ -95,7 +95,7 @@ describe("Bash", () => {
     await expect(call("Bash", { command: "true" })).rejects.toThrow("the node is stopping");
   });
 
-  it("answers at once with a session when it runs in the background, and tells the end", async () => {
+  it("answers at once with a session when it runs in the background, and reports the end", async () => {
     const result = await call("Bash", { command: "read line; echo got $line", background: true }, "call_bg");
     expect(result).toMatchObject({ status: "running", pid: expect.any(Number), workdir: bench.workspace });
     await call("Process", { action: "submit", sessionId: result.sessionId, data: "it" });
@@ -119,7 +119,7 @@ describe("Process", () => {
   const start = async (command: string): Promise<unknown> =>
     (await call("Bash", { command, background: true })).sessionId;
 
-  it("polls what was printed since the last time, writes to the command and sees it end", async () => {
+  it("polls new output, writes to the command and sees it end", async () => {
     const sessionId = await start('while read line; do echo "<$line>"; [ "$line" = bye ] && exit 4; done');
     expect(await call("Process", { action: "poll", sessionId })).toMatchObject({
       status: "running",
@@ -140,11 +140,11 @@ describe("Process", () => {
       truncated: false,
     });
     await expect(call("Process", { action: "write", sessionId, data: "x" })).rejects.toThrow(
-      "takes no input",
+      "accepts no input",
     );
   });
 
-  it("does not wait for a command that leaves its input unread", async () => {
+  it("does not wait for a command that does not read its input", async () => {
     const sessionId = await start(uniqueSleep());
     const data = "x".repeat(1_000_000);
     expect(await call("Process", { action: "write", sessionId, data })).toMatchObject({
@@ -165,14 +165,11 @@ describe("Process", () => {
     });
   });
 
-  it("kills what does not end on SIGTERM", async () => {
+  it("kills a command that ignores SIGTERM", async () => {
     const sleep = uniqueSleep();
     const sessionId = await start(`trap '' TERM; echo deaf; ${sleep}; ${sleep}`);
     const { output } = bench.sessions.get(sessionId as string)!;
-    await until(
-      () => output.text === "deaf\n" && processesNamed(sleep).length === 2,
-      "it is deaf to SIGTERM",
-    );
+    await until(() => output.text === "deaf\n" && processesNamed(sleep).length === 2, "it ignores SIGTERM");
     expect(await call("Process", { action: "kill", sessionId })).toMatchObject({
       status: "failed",
       signal: "SIGKILL",
@@ -180,7 +177,7 @@ describe("Process", () => {
     await until(() => processesNamed(sleep).length === 0, "the group is gone");
   });
 
-  it("kills a command with everything it started, and goes on listing it", async () => {
+  it("kills a command with all its processes, and still lists it", async () => {
     const sleep = uniqueSleep();
     const sessionId = await start(`${sleep} & ${sleep}`);
     await until(() => processesNamed(sleep).length >= 2, "both run");

@@ -2,6 +2,6 @@ import { expect, it } from "vitest";
 import { nodeTools } from "../../../cli/node/tools/offered.ts";
 import definitions from "./node-tool-definitions.json" with { type: "json" };
 
-it("a node announces its tools, their arguments and what they are for, as the contract states", () => {
+it("a node announces its tools, their arguments and descriptions as the contract states", () => {
   expect(nodeTools.map(({ definition }) => definition)).toEqual(definitions);
 });

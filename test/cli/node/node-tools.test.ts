@@ -48,10 +48,10 @@ describe("the tools of a node", () => {
     ["Write", { path: "a" }, "Write: content must be a string"],
     ["Edit", { path: "a", oldString: "", newString: "b" }, "Edit: oldString must be a non-empty string"],
     ["Edit", { path: "a", oldString: "b", newString: "b" }, "Edit: newString must differ from oldString"],
-    ["Glob", { pattern: "{a" }, 'Glob: pattern cannot be understood: Missing closing: "}"'],
+    ["Glob", { pattern: "{a" }, 'Glob: invalid pattern: Missing closing: "}"'],
     ["Grep", { pattern: "(" }, "Grep: pattern is not a regular expression"],
   ];
-  it.each(wrong)("%s refuses %j in words", async (tool, args, message) => {
+  it.each(wrong)("%s refuses %j with the reason", async (tool, args, message) => {
     await expect(call(tool, args)).rejects.toThrow(message);
   });
 });

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 
 /**
- * Gives the tests of a file an empty home folder: login shells would read the profile of whoever runs the tests, and
- * one that is killed while it does can leave that person's locks behind.
+ * Gives the tests of a file an empty home folder. Otherwise login shells would read the profile of the user who runs the
+ * tests, and a killed shell could leave that user's locks behind.
  */
 export function withEmptyHome(): void {
   const home = process.env.HOME;
@@ -20,14 +20,14 @@ export function withEmptyHome(): void {
   });
 }
 
-/** The living processes whose command line holds `marker`. */
+/** The running processes whose command line contains `marker`. */
 export function processesNamed(marker: string): string[] {
   return execFileSync("ps", ["-eo", "pid,stat,args"], { encoding: "utf8" })
     .split("\n")
     .filter((line) => line.includes(marker) && !/^\s*\d+\s+Z/.test(line));
 }
 
-/** A sleep nobody else runs, so that it can be found among the processes. */
+/** A sleep with a unique duration, so that it can be found among the processes. */
 export function uniqueSleep(): string {
   return `sleep ${1000 + randomBytes(4).readUInt32BE() / 1e5}`;
 }

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { openRotatingLog } from "../../../cli/commands/node/node-command.ts";
 import { newFolder } from "../../support/run/test-folders.ts";
 
-it("a log keeps the newest lines in three files of a bounded size, which nobody else can read", () => {
+it("a log keeps the newest lines in three files of a bounded size, which only the user can read", () => {
   const file = join(newFolder(), "state/gsv/node.log");
   const log = openRotatingLog(file, 20);
   for (let line = 1; line <= 20; line++) log(`line ${line}`);
@@ -15,7 +15,7 @@ it("a log keeps the newest lines in three files of a bounded size, which nobody 
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-it("a log goes on where the process before it ended", () => {
+it("a log continues where the previous process ended", () => {
   const file = join(newFolder(), "node.log");
   openRotatingLog(file, 10)("twelve bytes");
   openRotatingLog(file, 10)("next");

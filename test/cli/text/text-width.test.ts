@@ -18,7 +18,7 @@ describe("text in a terminal", () => {
     expect(drawable("\u001b]0;title\u0007after")).toBe("after");
   });
 
-  it("breaks a line at blanks into rows, and keeps a rest that is shorter than a row", () => {
+  it("splits a line at blanks into rows, and returns a rest that is shorter than a row", () => {
     expect(wrapLine("the quick brown fox jumps", 12)).toEqual({
       rows: ["the quick", "brown fox"],
       rest: "jumps",
@@ -26,7 +26,7 @@ describe("text in a terminal", () => {
     expect(wrapLine("short", 12)).toEqual({ rows: [], rest: "short" });
   });
 
-  it("breaks a word that is longer than a row", () => {
+  it("splits a word that is longer than a row", () => {
     const { rows, rest } = wrapLine("x".repeat(25), 11);
     expect(rows).toEqual(["x".repeat(10), "x".repeat(10)]);
     expect(rest).toBe("xxxxx");
@@ -37,7 +37,7 @@ describe("text in a terminal", () => {
     expect(prefixWithin("日", 1)).toBe("日");
   });
 
-  it("breaks any line into rows that are full, lose nothing but a blank each, and are shorter than the columns", () => {
+  it("splits any line into full rows, losing only one blank per row", () => {
     const random = seededRandom(8);
     const wrong: object[] = [];
     for (let i = 0; i < 1000; i++) {
@@ -51,7 +51,7 @@ describe("text in a terminal", () => {
         const after = left.slice(row.length);
         const next = [...rows, rest][n + 1] ?? "";
         left = after.startsWith(next) && !after.startsWith(` ${next}`) ? after : after.replace(/^ /, "");
-        // A row ends where the next character or word has no room.
+        // A row ends where the next character or word does not fit.
         const word = after.startsWith(" ") ? ` ${after.slice(1).split(" ")[0]}` : prefixWithin(after, 1);
         if (textWidth(row + word) < columns - 1) wrong.push({ line, row, is: "not full" });
       }

@@ -4,7 +4,7 @@ import { wrapWords } from "../../../cli/app/terminal.ts";
 import { assistant, type FakeGateway, startFakeGateway } from "../fake-gateway.ts";
 import { gsv } from "../run-gsv.ts";
 
-describe("a text on a terminal that is narrower", () => {
+describe("a text on a narrower terminal", () => {
   it.each([
     ["a line that fits stays", "one two", 7, "one two"],
     ["a line is broken at a blank", "one two three", 8, "one two\nthree"],
@@ -16,13 +16,13 @@ describe("a text on a terminal that is narrower", () => {
     expect(wrapWords(text, width)).toBe(expected);
   });
 
-  it("never cuts a word, which may be an address or a token", () => {
+  it("never splits a word, which may be an address or a token", () => {
     const address = `https://example.com/${"x".repeat(40)}`;
     expect(wrapWords(`see ${address} now`, 20)).toBe(`see\n${address}\nnow`);
     expect(wrapWords(address, 20)).toBe(address);
   });
 
-  it("goes on below the value of a name, and in the last column of a table", () => {
+  it("is aligned with the value of a name, and with the last column of a table", () => {
     const lines = pairs([
       ["url", "wss://x"],
       ["webhook", "one two three four five"],
@@ -32,7 +32,7 @@ describe("a text on a terminal that is narrower", () => {
     expect(wrapWords(table, 20)).toBe("ID   WHAT\nabc  one two three\n     four five");
   });
 
-  it("keeps a line whose last column begins too far to the right at its indentation", () => {
+  it("is aligned with the line's indentation when its last column begins too far to the right", () => {
     expect(wrapWords("a name of many words  value and more", 24)).toBe(
       "a name of many words\nvalue and more",
     );
@@ -57,14 +57,14 @@ describe("the command line at a terminal of 40 columns", () => {
   const run = (args: string[], isTTY = true) =>
     gsv(args, { isTTY, columns: 40, env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" } });
 
-  it("breaks an answer, and an error, between words", async () => {
+  it("wraps an answer, and an error, between words", async () => {
     const { stdout } = await run(["session", "preview"]);
     expect(stdout).toContain("\n  An answer of several words that is\n  long enough to be broken.\n");
     const { stderr } = await run(["session", "list", "--limit", "none"]);
     expect(stderr).toBe("gsv: --limit must be a whole number from\n1 to 1000, not none\n");
   });
 
-  it("leaves values and what goes elsewhere as they are", async () => {
+  it("does not wrap values and output that is not for a terminal", async () => {
     const value = "a value of several words that is long enough\n";
     expect((await run(["config", "get", "systemPrompt"])).stdout).toBe(value);
     expect((await run(["session", "preview"], false)).stdout).toContain("long enough to be broken.");

@@ -6,10 +6,10 @@ import { type ServiceProgram, type ServiceState, type Supervisor, succeed } from
 
 const label = "gsv.node";
 
-/** Attempts to load the agent again, as launchd ends the one before it a little later. */
+/** Max attempts to load the agent. launchd unloads the previous one with a delay. */
 const loadAttempts = 5;
 
-/** launchd of the user on macOS: an agent, which runs while the user is logged in. */
+/** launchd on macOS: a user agent, which runs while the user is logged in. */
 export function openLaunchd(run: RunProgram, { home, uid }: { home: string; uid: number }): Supervisor {
   const file = join(home, "Library/LaunchAgents", `${label}.plist`);
   const domain = `gui/${uid}`;
@@ -31,7 +31,7 @@ export function openLaunchd(run: RunProgram, { home, uid }: { home: string; uid:
       if (code !== 0)
         throw new Failure(
           "no-launchd",
-          `launchd has no session of this user (${stderr.split("\n")[0]}): log in at the screen of this machine, then repeat this`,
+          `launchd has no session of this user (${stderr.split("\n")[0]}); log in at this machine's screen, then run this command again`,
         );
     },
     describe: propertyList,
@@ -53,11 +53,11 @@ export function openLaunchd(run: RunProgram, { home, uid }: { home: string; uid:
       return code === 0 ? stateOf(stdout) : { running: false, survivesLogout: false };
     },
     keepAfterLogout: async () =>
-      "the service runs while you are logged in at this machine; macOS ends it at logout",
+      "the service runs while you are logged in to this machine; macOS stops it at logout",
   };
 }
 
-/** The agent's property list. It is started again whatever ends it, at most once in ten seconds. */
+/** The agent's property list. launchd restarts the agent whenever it ends, at most once in ten seconds. */
 function propertyList({ command, path, folder, logs }: ServiceProgram): string {
   const text = (value: string) => `<string>${escaped(value)}</string>`;
   const output = text(join(logs, "node.out"));

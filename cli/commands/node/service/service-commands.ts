@@ -20,10 +20,10 @@ import { openSystemd } from "./systemd.ts";
 
 type ServiceCommand = "install" | "uninstall" | "start" | "stop" | "status" | "logs";
 
-/** Lines of the log in which `status` looks for the last fault. */
+/** Number of newest log lines that `status` searches for the last error. */
 const statusLines = 2000;
 
-/** The actions of `gsv node install` and its like on an operating system. */
+/** The actions of `gsv node install`, `uninstall`, … on an operating system. */
 export function serviceCommands(platform: NodeJS.Platform): Record<ServiceCommand, Action> {
   return {
     install: (context, { options }) => install(openService(context, platform), options),
@@ -39,7 +39,7 @@ export function serviceCommands(platform: NodeJS.Platform): Record<ServiceComman
 interface NodeService {
   context: Context;
   supervisor: Supervisor;
-  /** Holds url, token, id and workspace of the service; nobody else can read it. */
+  /** File with url, token, id and workspace of the service. Only the user can read it. */
   config: string;
   log: string;
 }
@@ -59,7 +59,7 @@ function openService(context: Context, platform: NodeJS.Platform): NodeService {
     const supervisor = openLaunchd(run, { home, uid: userInfo().uid });
     return { context, supervisor, config, log: join(home, "Library/Logs/gsv/node.log") };
   }
-  throw new Failure("no-service", `on ${platform} there is no service of gsv; ${withoutSupervisor}`);
+  throw new Failure("no-service", `gsv cannot install a service on ${platform}; ${withoutSupervisor}`);
 }
 
 async function install(
@@ -93,8 +93,8 @@ async function install(
     config,
     log,
   };
-  const told = `the node ${nodeId} runs as a service of ${supervisor.name}, now and after each start of this machine: it lends ${workspace} to ${url}\n\`gsv node status\` shows whether it is connected, \`gsv node logs -f\` what it does`;
-  context.print({ ...result, ...(todo ? { todo } : {}) }, told);
+  const message = `the node ${nodeId} runs as a ${supervisor.name} service, now and after each boot: it gives ${url} access to ${workspace}\n\`gsv node status\` shows whether it is connected, \`gsv node logs -f\` what it does`;
+  context.print({ ...result, ...(todo ? { todo } : {}) }, message);
   if (todo && !context.json) context.note(`gsv: ${todo}`);
 }
 
@@ -106,25 +106,25 @@ async function askToken({ terminal }: Context): Promise<string> {
 
 async function uninstall({ context, supervisor, config, log }: NodeService): Promise<void> {
   const wasInstalled = await exists(supervisor.file);
-  // The token goes first: it must not stay where the supervisor cannot be reached.
+  // Remove the token first, so that it does not remain when the supervisor cannot be reached.
   await rm(config, { force: true });
-  if (wasInstalled) await end(supervisor);
+  if (wasInstalled) await deactivate(supervisor);
   await rm(supervisor.file, { force: true });
-  const told = wasInstalled
-    ? `the service and its token are removed from this machine; its log stays: ${log}`
+  const message = wasInstalled
+    ? `removed the service and its token from this machine; its log remains: ${log}`
     : "the node is not installed as a service";
-  context.print({ ok: true, removed: wasInstalled, log }, told);
+  context.print({ ok: true, removed: wasInstalled, log }, message);
 }
 
-/** Has the supervisor end and forget the service. @throws Failure that says what is left, when it does not */
-async function end(supervisor: Supervisor): Promise<void> {
+/** Makes the supervisor stop and forget the service. @throws Failure that says what remains */
+async function deactivate(supervisor: Supervisor): Promise<void> {
   try {
     await supervisor.check();
     await supervisor.deactivate();
   } catch (error) {
     const { kind, message } = failureOf(error);
-    const left = `the token is removed, but the service is not, and may run until this machine stops; repeat \`gsv node uninstall\` when ${supervisor.name} answers, and revoke the token`;
-    throw new Failure(kind, `${left}: ${message}`);
+    const remains = `the token was removed, but the service was not and may run until this machine stops; run \`gsv node uninstall\` again when ${supervisor.name} answers, and revoke the token`;
+    throw new Failure(kind, `${remains}: ${message}`);
   }
 }
 
@@ -132,11 +132,11 @@ async function change({ context, supervisor }: NodeService, how: "start" | "stop
   if (!(await exists(supervisor.file))) throw notInstalled();
   await supervisor.check();
   await supervisor[how]();
-  const told =
+  const message =
     how === "start"
-      ? "the service runs"
-      : "the service is stopped until `gsv node start`, or the next start of this machine";
-  context.print({ ok: true, running: how === "start" }, told);
+      ? "the service is running"
+      : "the service is stopped until `gsv node start` or the next boot";
+  context.print({ ok: true, running: how === "start" }, message);
 }
 
 async function showStatus({ context, supervisor, config, log }: NodeService): Promise<void> {
@@ -147,8 +147,8 @@ async function showStatus({ context, supervisor, config, log }: NodeService): Pr
   );
   const state = installed && fault === undefined ? await supervisor.state() : undefined;
   const { gateway, node } = await readConfigFile(config);
-  const news = connectionNews((await newestLines(log, statusLines)).lines);
-  const told = {
+  const connection = lastConnection((await newestLines(log, statusLines)).lines);
+  const files = {
     supervisor: supervisor.name,
     file: supervisor.file,
     nodeId: node?.id,
@@ -159,41 +159,44 @@ async function showStatus({ context, supervisor, config, log }: NodeService): Pr
   const shown = pairs([
     [
       "service",
-      installed ? (state ? stateText(state) : "installed") : "not installed; `gsv node install` does that",
+      installed ? (state ? stateText(state) : "installed") : "not installed; `gsv node install` installs it",
     ],
     ["node", installed ? node?.id : undefined],
     ["workspace", installed ? node?.workspace : undefined],
     ["gateway", installed ? gateway?.url : undefined],
-    ["connection", news.last && `${news.last.text} (${news.last.at})`],
-    ["last error", news.lastError && `${news.lastError.text} (${news.lastError.at})`],
+    ["connection", connection.last && `${connection.last.text} (${connection.last.at})`],
+    ["last error", connection.lastError && `${connection.lastError.text} (${connection.lastError.at})`],
     ["last exit", state?.lastExit],
-    ["after logout", state && (state.survivesLogout ? "goes on" : "ends")],
+    ["after logout", state && (state.survivesLogout ? "keeps running" : "stops")],
     ["described in", installed ? supervisor.file : undefined],
     ["log", log],
     ["problem", fault],
   ]);
-  context.print({ installed, running: state?.running ?? false, ...told, ...state, ...news, fault }, shown);
+  context.print(
+    { installed, running: state?.running ?? false, ...files, ...state, ...connection, fault },
+    shown,
+  );
 }
 
 function stateText({ running, pid, since }: ServiceState): string {
   if (!running) return "installed, stopped; `gsv node start` starts it";
-  return `runs${since === undefined ? "" : ` since ${moment(since)}`}${pid === undefined ? "" : ` (pid ${pid})`}`;
+  return `running${since === undefined ? "" : ` since ${moment(since)}`}${pid === undefined ? "" : ` (pid ${pid})`}`;
 }
 
 async function showLog(
   { context, supervisor, log }: NodeService,
   options: Invocation["options"],
 ): Promise<void> {
-  const most = wholeNumber("--lines", options.lines, 1, 100_000) ?? 100;
+  const maxLines = wholeNumber("--lines", options.lines, 1, 100_000) ?? 100;
   const isThere = await exists(log);
   if (!isThere && !(await exists(supervisor.file))) {
     const failure = notInstalled();
-    const other = "`gsv logs` shows the log of a node that runs otherwise";
+    const other = "`gsv logs` shows the log of a node that is not a service";
     throw new Failure(failure.kind, `there is no log ${log}: ${failure.message}; ${other}`);
   }
-  const { lines, end } = await newestLines(log, most);
-  const none = isThere ? `${log} is empty` : `${log} is not there yet`;
-  const nothing = `${none}: the service has written nothing; \`gsv node status\` shows whether it runs`;
+  const { lines, end } = await newestLines(log, maxLines);
+  const none = isThere ? `${log} is empty` : `${log} does not exist yet`;
+  const nothing = `${none}: the service has logged nothing; \`gsv node status\` shows whether it is running`;
   if (options.follow !== true) {
     context.print({ file: log, lines }, lines.join("\n") || nothing);
     return;
@@ -212,7 +215,10 @@ async function showLog(
 }
 
 function notInstalled(): Failure {
-  return new Failure("not-installed", "the node is not installed as a service; `gsv node install` does that");
+  return new Failure(
+    "not-installed",
+    "the node is not installed as a service; `gsv node install` installs it",
+  );
 }
 
 async function exists(file: string): Promise<boolean> {
@@ -229,8 +235,8 @@ interface LogLine {
   text: string;
 }
 
-/** What the newest lines tell of the connection: its last change, and its last fault. */
-function connectionNews(lines: readonly string[]): { last?: LogLine; lastError?: LogLine } {
+/** The last change and the last error of the connection, according to the newest log lines. */
+function lastConnection(lines: readonly string[]): { last?: LogLine; lastError?: LogLine } {
   const parsed = lines.map((line) => {
     const [, at = "", text = ""] = /^(\S+) (.*)$/.exec(line) ?? [];
     return { at, text };

@@ -1,27 +1,27 @@
 import { Failure } from "../../../app/failure.ts";
 import type { RunProgram } from "../../program/run-program.ts";
 
-/** What the operating system's supervisor is to run. All paths are absolute. */
+/** The program that the supervisor runs. All paths are absolute. */
 export interface ServiceProgram {
-  /** The program and its arguments. Every user of the machine can read them: no secret stands here. */
+  /** The program and its arguments. Must not contain a secret: every user of the machine can read them. */
   command: readonly string[];
-  /** The environment's PATH, by which the node finds programs. */
+  /** The PATH with which the node finds programs. */
   path: string;
-  /** Folder in which the program starts. */
+  /** Working directory of the program. */
   folder: string;
   /** Folder of the log. */
   logs: string;
 }
 
-/** What the supervisor knows of the service. */
+/** The state of the service, as the supervisor reports it. */
 export interface ServiceState {
   running: boolean;
   pid?: number;
-  /** When it was started last, epoch ms. */
+  /** Time of the last start, epoch ms. */
   since?: number;
-  /** How it ended last, in the supervisor's words. */
+  /** How it last ended, in the supervisor's words. */
   lastExit?: string;
-  /** Whether it goes on when the user logs out. */
+  /** Whether it keeps running after the user logs out. */
   survivesLogout: boolean;
 }
 
@@ -30,29 +30,29 @@ export interface Supervisor {
   readonly name: "systemd" | "launchd";
   /** The file that describes the service to the supervisor. */
   readonly file: string;
-  /** @throws Failure that says why the supervisor cannot be used here, and what to do instead */
+  /** Checks that the supervisor can be used. @throws Failure with the reason, and what to do instead */
   check(): Promise<void>;
   /** The content of `file`. */
   describe(program: ServiceProgram): string;
-  /** Starts the service by the written `file`, now and at each boot; a running one is started anew. */
+  /** Starts the service that `file` describes, now and at each boot. Restarts a running service. */
   activate(): Promise<void>;
-  /** Ends the service and forgets it, before `file` is removed. */
+  /** Stops the service and forgets it, before `file` is removed. */
   deactivate(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
   state(): Promise<ServiceState>;
-  /** Lets the service survive a logout. @returns what the user has to do for that; undefined when nothing */
+  /** Makes the service survive a logout. @returns what the user must do for that, if anything */
   keepAfterLogout(): Promise<string | undefined>;
 }
 
-/** Runs a program that has to succeed. @throws Failure with what it said */
+/** Runs a program that must succeed. @throws Failure with its error output */
 export async function succeed(run: RunProgram, program: string, args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await run(program, args);
   if (code === 0) return stdout;
-  const said = stderr.replace(/\s*\n\s*/g, "; ") || `exit code ${code}`;
-  throw new Failure("service", `${[program, ...args].join(" ")} failed: ${said}`);
+  const reason = stderr.replace(/\s*\n\s*/g, "; ") || `exit code ${code}`;
+  throw new Failure("service", `${[program, ...args].join(" ")} failed: ${reason}`);
 }
 
-/** What to do where no supervisor can be used. */
+/** The remedy where no supervisor can be used. */
 export const withoutSupervisor =
-  "let what starts your programs here run `gsv node --unattended <log file>`: a container's command with a restart policy, cron's @reboot, or `nohup … &`";
+  "run `gsv node --unattended <log file>` by other means: a container's command with a restart policy, cron's @reboot, or `nohup … &`";

@@ -15,7 +15,7 @@ const unit = "gsv-node.service";
 /** The error of a machine without systemd. docs/troubleshooting.md shows it. */
 export const noSystemd = `systemd does not run on this machine, so it cannot keep the node running; ${withoutSupervisor}`;
 
-/** systemd of the user on Linux. @param user the user's name, for `loginctl` */
+/** systemd of a user on Linux. @param user the user's name, for `loginctl` */
 export function openSystemd(
   run: RunProgram,
   { configHome, user }: { configHome: string; user: string },
@@ -45,15 +45,15 @@ export function openSystemd(
       await systemctl("stop", unit);
     },
     async state() {
-      const asked = "--property=ActiveState,MainPID,ActiveEnterTimestamp,Result,ExecMainStatus";
-      const shown = await systemctl("show", unit, asked);
+      const properties = "--property=ActiveState,MainPID,ActiveEnterTimestamp,Result,ExecMainStatus";
+      const shown = await systemctl("show", unit, properties);
       return { ...stateOf(shown), survivesLogout: await lingers() };
     },
     async keepAfterLogout() {
       if (await lingers()) return undefined;
       const { code } = await run("loginctl", ["enable-linger", user]);
       if (code === 0) return undefined;
-      return `the service ends when you log out; to let it go on: sudo loginctl enable-linger ${user}`;
+      return `the service stops when you log out; to keep it running: sudo loginctl enable-linger ${user}`;
     },
   };
 }
@@ -61,21 +61,21 @@ export function openSystemd(
 async function checkSystemd(run: RunProgram): Promise<void> {
   const { code, stderr } = await run("systemctl", ["--user", "show-environment"]);
   if (code === 0) return;
-  // What sd_booted(3) looks at: in most containers there are its programs, but systemd does not run.
+  // Check the folder as sd_booted(3) does: most containers have systemd's programs, but do not run it.
   if (code === undefined || !existsSync("/run/systemd/system")) throw new Failure("no-systemd", noSystemd);
   throw new Failure(
     "no-systemd",
-    `systemd does not answer for this user (${stderr.split("\n")[0]}): log in as this user itself, not by su or sudo; else ${withoutSupervisor}`,
+    `systemd does not answer for this user (${stderr.split("\n")[0]}); log in as this user directly, not with su or sudo, or ${withoutSupervisor}`,
   );
 }
 
 /**
- * The unit file. It is restarted whatever ends it, and never given up. SIGTERM goes to the node alone, which ends its
- * commands itself; what is left after ten seconds is killed. The environment must not name another gateway.
+ * The unit file. systemd restarts the node whenever it ends, without limit. SIGTERM goes only to the node, which stops its
+ * commands; remaining processes are killed after ten seconds. The environment must not name another gateway.
  */
 function unitFile({ command, path, folder }: ServiceProgram): string {
   return `[Unit]
-Description=gsv node: lends this machine to its agent
+Description=gsv node: gives its agent access to this machine
 StartLimitIntervalSec=0
 
 [Service]
@@ -94,7 +94,7 @@ WantedBy=default.target
 `;
 }
 
-/** One word of a unit file: in double quotes, with backslashes, quotes and percent signs as they are meant. */
+/** Quotes a word for a unit file. Escapes backslashes, quotes and percent signs. */
 function quoted(word: string): string {
   return `"${word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%")}"`;
 }

@@ -16,7 +16,7 @@ afterEach(async () => {
   gateways.clear();
 });
 
-/** A chat of `gsv` at a pseudo-terminal, with a gateway that says what the test says. */
+/** A chat of `gsv` at a pseudo-terminal, with a gateway that the test controls. */
 export interface ChatAtTerminal {
   terminal: TerminalScreen;
   gateway: FakeGateway;
@@ -24,14 +24,14 @@ export interface ChatAtTerminal {
   folder: string;
   /** The messages that were sent, in order. */
   sent(): { message: string; runId: string; media: { type: string; filename: string }[] }[];
-  /** Resolves with the run id of the `count`th message, counted from 1, when it is there. */
+  /** Resolves with the run id of the `count`th message, counted from 1, when it has arrived. */
   runId(count: number): Promise<string>;
   /** Sends the next part of the reply to a message. */
   delta(runId: string, text: string, seq: number): void;
   final(runId: string, text: string): void;
 }
 
-/** What a test needs other than the defaults. */
+/** Overrides of the defaults. */
 export interface ChatSetup extends Partial<PseudoTerminalOptions> {
   methods?: Record<string, FakeMethod>;
   args?: string[];

@@ -3,14 +3,14 @@ import { completedCommands, unknownCommand } from "../../../../cli/chat/terminal
 import { parseCommand } from "../../../../shared/session/commands/parse-command.ts";
 import { chatAtTerminal, started } from "./chat-at-terminal.ts";
 
-describe("words behind a slash in a chat at a terminal", () => {
-  it("are refused with a suggestion when nothing understands them, and sent as text with a blank before them", async () => {
+describe("slash commands in a chat at a terminal", () => {
+  it("are refused with a suggestion when unknown, and sent as text with a blank before them", async () => {
     const chat = await chatAtTerminal();
     const { terminal } = chat;
     terminal.type("/hlep\r");
     await terminal.sees(/unknown command \/hlep \(did you mean \/help\?\)/);
     terminal.type("/frobnicate now\r");
-    await terminal.sees(/unknown command \/frobnicate; \/help lists them/);
+    await terminal.sees(/unknown command \/frobnicate; \/help lists the commands/);
     terminal.type(" /frobnicate now\r");
     await chat.runId(1);
     terminal.type("/etc/hosts is what?\r");
@@ -18,7 +18,7 @@ describe("words behind a slash in a chat at a terminal", () => {
     expect(chat.sent().map(({ message }) => message)).toEqual(["/frobnicate now", "/etc/hosts is what?"]);
   });
 
-  it("are listed by /help, those of the gateway and those of the chat with its keys", async () => {
+  it("are listed by /help, both the gateway's and the chat's, with the keys", async () => {
     const response = "Commands:\n/status – show this session";
     const { terminal } = await chatAtTerminal({
       rows: 50,
@@ -45,7 +45,7 @@ describe("words behind a slash in a chat at a terminal", () => {
       await terminal.sees(`\n${key}`);
   });
 
-  it("are known to be the gateway's when it understands them, directives and other names included", () => {
+  it("are recognized as the gateway's, including directives and aliases", () => {
     for (const message of [
       "/new",
       "/t high",

@@ -26,7 +26,7 @@ const markdown = [
 ].join("\n");
 
 describe("what a chat draws at a terminal", () => {
-  it("shows Markdown with styles, the same streamed in parts as at once", async () => {
+  it("shows Markdown with styles, the same when it is streamed and when it is complete", async () => {
     const chat = await chatAtTerminal({ columns: 80, rows: 40 });
     const { terminal } = chat;
     const shown = [
@@ -75,7 +75,7 @@ describe("what a chat draws at a terminal", () => {
     expect(below(chat.terminal.rows(), "> hello").slice(0, 14)).toEqual(markdown.split("\n"));
   });
 
-  it("shows the last exchange when a chat is opened again, and that the agent is at work", async () => {
+  it("shows the last exchange when a chat is opened again, and that a run is active", async () => {
     const messages = [
       { role: "user", content: "an older one", timestamp: 1 },
       assistant("an older answer"),
@@ -93,27 +93,27 @@ describe("what a chat draws at a terminal", () => {
     ];
     const { terminal } = await chatAtTerminal({ methods: { "session.preview": () => ({ messages }) } });
     await terminal.sees(
-      /\n\(the last exchange, 2025-06-15 .*\)\n> which bins\? please\nThe paper bins\.\n\(the agent is at work in this session\)\n\n>$/,
+      /\n\(the last exchange, 2025-06-15 .*\)\n> which bins\? please\nThe paper bins\.\n\(a run is active in this session\)\n\n>$/,
     );
     expect(terminal.text()).not.toContain("older");
   });
 
-  it("names a background command's end in the last exchange, without its JSON", async () => {
+  it("mentions a background command in the last exchange, without its JSON", async () => {
     const content = 'System event: async_exec_completion\n{"nodeId":"pi","event":"finished"}';
     const messages = [{ role: "user", content, timestamp: 1 }, assistant("The tests pass.")];
     const { terminal } = await chatAtTerminal({ methods: { "session.preview": () => ({ messages }) } });
     await terminal.sees("The tests pass.");
-    expect(terminal.text()).toContain("> (a command in the background has ended)\nThe tests pass.");
+    expect(terminal.text()).toContain("> (a background command has ended)\nThe tests pass.");
   });
 
-  it("shows the first lines of a long last answer, and how many follow", async () => {
+  it("shows the first lines of a long last answer, and the number of the others", async () => {
     const lines = Array.from({ length: 45 }, (_, line) => `- ${line}`);
     const messages = [{ role: "user", content: "count", timestamp: 1 }, assistant(lines.join("\n"))];
     const { terminal } = await chatAtTerminal({ methods: { "session.preview": () => ({ messages }) } });
     await terminal.sees(/- 28\n- 29\n\(15 more lines: gsv session preview\)/);
   });
 
-  it("keeps the text whole when its terminal becomes narrower and wider, and text is pasted, while it streams", async () => {
+  it("keeps the text whole when the terminal is resized and text is pasted while it streams", async () => {
     const chat = await chatAtTerminal({ columns: 80, rows: 30, start: startGsvAtTerminal });
     const { terminal } = chat;
     terminal.type("tell me\r");
@@ -153,7 +153,7 @@ describe("what a chat draws at a terminal", () => {
     );
   });
 
-  it("leaves no traces of what is typed while its terminal becomes narrower", async () => {
+  it("leaves no traces of the input while the terminal becomes narrower", async () => {
     const chat = await chatAtTerminal({ columns: 80, rows: 30, start: startGsvAtTerminal });
     const { terminal } = chat;
     terminal.type("go\r");
@@ -167,7 +167,7 @@ describe("what a chat draws at a terminal", () => {
     expect(terminal.text().match(/> more/g)).toHaveLength(1);
   });
 
-  it("draws a reply that is longer than the terminal once, all of it", async () => {
+  it("draws a reply that is longer than the terminal once and completely", async () => {
     const chat = await chatAtTerminal({ columns: 40, rows: 8 });
     const { terminal } = chat;
     terminal.type("go\r");

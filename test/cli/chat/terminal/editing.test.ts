@@ -18,7 +18,7 @@ const keys = {
 };
 
 describe("editing a message at a terminal", () => {
-  it("takes Alt-Enter, Ctrl-J and a backslash before Enter as a new line, and edits all lines", async () => {
+  it("inserts a line break for Alt-Enter, Ctrl-J and a backslash before Enter, and edits all lines", async () => {
     const { terminal, sent, runId } = await chatAtTerminal();
     terminal.type(`one${keys.altEnter}two\nthree \\\rfour`);
     await terminal.sees("> one\n  two\n  three\n  four");
@@ -29,7 +29,7 @@ describe("editing a message at a terminal", () => {
     expect(sent()[0]?.message).toBe("one\n2nd two\nthree \nfour");
   });
 
-  it("sends what was typed before the chat had the keyboard, and keeps an unfinished rest", async () => {
+  it("sends input typed before the chat opened the keyboard, and keeps an unfinished rest", async () => {
     const { terminal, sent, runId } = await chatAtTerminal({
       start: (args, options) => {
         const early = startGsvAtTerminal(args, options);
@@ -44,7 +44,7 @@ describe("editing a message at a terminal", () => {
     expect(sent().map(({ message }) => message)).toEqual(["typed early", "and half a message"]);
   });
 
-  it("keeps the cursor where it belongs behind wide characters and emoji", async () => {
+  it("places the cursor correctly after wide characters and emoji", async () => {
     const { terminal, runId, sent } = await chatAtTerminal({ columns: 40 });
     terminal.type("日本語 🙂 größe");
     await terminal.sees("> 日本語 🙂 größe");
@@ -57,7 +57,7 @@ describe("editing a message at a terminal", () => {
     expect(sent()[0]?.message).toBe("日本語  gröe");
   });
 
-  it("completes a /command with Tab, and lists those that fit when there are several", async () => {
+  it("completes a /command with Tab, and lists the matches when there are several", async () => {
     const { terminal, sent } = await chatAtTerminal();
     terminal.type("/comp\t");
     await terminal.sees("> /compact");
@@ -70,7 +70,7 @@ describe("editing a message at a terminal", () => {
     expect(sent()).toEqual([]);
   });
 
-  it("completes an @file with Tab: attaches an image, and names another file by its full path", async () => {
+  it("completes an @file with Tab: attaches an image, and inserts another file's full path", async () => {
     const folder = newFolder();
     mkdirSync(join(folder, "my photos"));
     writeFileSync(join(folder, "my photos", "cat.png"), imageBytes());
@@ -91,7 +91,7 @@ describe("editing a message at a terminal", () => {
     });
   });
 
-  it("searches the history with Ctrl-R, further with each Ctrl-R, and sends or edits what is found", async () => {
+  it("searches the history with Ctrl-R, further with each Ctrl-R, and sends or edits the found entry", async () => {
     const folder = newFolder();
     const file = join(folder, ".config/gsv/history");
     mkdirSync(join(folder, ".config/gsv"), { recursive: true });
@@ -114,7 +114,7 @@ describe("editing a message at a terminal", () => {
     expect(sent()[0]?.message).toBe("what is the weather?");
   });
 
-  it("opens the message in $VISUAL with Ctrl-X Ctrl-E, and goes on with what was saved", async () => {
+  it("opens the message in $VISUAL with Ctrl-X Ctrl-E, and continues with the saved text", async () => {
     const folder = newFolder();
     const editor = join(folder, "editor");
     writeFileSync(
@@ -137,13 +137,13 @@ describe("editing a message at a terminal", () => {
     expect(sent()[0]?.message).toBe("written\nby hand");
   });
 
-  it("says why an editor fails, and keeps what was typed", async () => {
+  it("says why an editor fails, and keeps the input", async () => {
     const { terminal } = await chatAtTerminal({ env: { EDITOR: "false" }, start: startGsvAtTerminal });
     terminal.type(`a draft${keys.editor}`);
-    await terminal.sees(/\(false ended with 1; nothing was saved\)\n> a draft/);
+    await terminal.sees(/\(false exited with 1; nothing was saved\)\n> a draft/);
   });
 
-  it("stops the run at Esc, and not at an Esc that closes a list", async () => {
+  it("stops the run at Esc, but not at an Esc that closes a list", async () => {
     const { terminal, sent, runId } = await chatAtTerminal({ methods: { "chat.send": stoppable } });
     terminal.type("work hard\r");
     await runId(1);
@@ -157,7 +157,7 @@ describe("editing a message at a terminal", () => {
     expect(sent().map(({ message }) => message)).toEqual(["work hard", "/stop"]);
   });
 
-  it("keeps a pasted text as one entry of the history, for the next chat too", async () => {
+  it("keeps pasted text as one entry of the history, also for the next chat", async () => {
     const first = await chatAtTerminal();
     const { terminal, folder, sent } = first;
     terminal.type("before\r");
@@ -179,7 +179,7 @@ describe("editing a message at a terminal", () => {
     await next.terminal.sees("> one\n  two\n\n  three");
   });
 
-  it("shows a long pasted text in short, sends it in full, and lets it control nothing", async () => {
+  it("abbreviates a long pasted text, sends it in full, and removes its control sequences", async () => {
     const { terminal, sent, runId } = await chatAtTerminal();
     const lines = Array.from({ length: 30 }, (_, line) => `line ${line}`);
     terminal.paste(`${lines.join("\n")}\u001b[2J\u009b2J`);

@@ -22,28 +22,28 @@ const read = async (message: string) => {
 };
 
 describe("an @file in a message", () => {
-  it("attaches an image, known by its bytes, and a document, known by its name", async () => {
+  it("attaches an image, detected by its bytes, and a document, detected by its name", async () => {
     expect(await read('compare @photo.png with @"sub dir/paper.PDF"')).toEqual([
       'compare @photo.png with @"sub dir/paper.PDF"',
       ["image photo.png image/png", "document paper.PDF application/pdf"],
     ]);
   });
 
-  it("names any other file, and a folder, by its full path", async () => {
+  it("becomes the full path of any other file or folder", async () => {
     expect(await read('@notes.md, (not @not-an-image.png) or @~/notes.md? And @"sub dir".')).toEqual([
       `${folder}/notes.md, (not ${folder}/not-an-image.png) or ${folder}/notes.md? And "${folder}/sub dir".`,
       [],
     ]);
   });
 
-  it("stays a word when it names no file, or stands inside a word", async () => {
+  it("remains a word when it names no file, or is inside a word", async () => {
     const message = "ask @alice or bob@notes.md about @ and @missing.md";
     expect(await read(message)).toEqual([message, []]);
   });
 
   it("is refused above 25 MB, by its name", async () => {
     await expect(read("see @huge.png")).rejects.toThrow(
-      "huge.png has 26 MB; an attachment may have 25 MB at most",
+      "huge.png has 26 MB; the limit for attachments is 25 MB",
     );
   });
 });

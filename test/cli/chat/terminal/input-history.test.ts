@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { InputHistory } from "../../../../cli/chat/terminal/input-history.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 
-describe("the history of what was typed", () => {
-  it("holds the newest 1000 lines of a file of earlier versions, and cuts the file", async () => {
+describe("the input history", () => {
+  it("reads the newest 1000 lines of a file of earlier versions, and shortens the file", async () => {
     const file = join(newFolder(), "history");
     writeFileSync(file, Array.from({ length: 2001 }, (_, line) => `line ${line}\n`).join(""));
     const history = await InputHistory.read(file);
@@ -15,7 +15,7 @@ describe("the history of what was typed", () => {
     expect(readFileSync(file, "utf8").split("\n")).toHaveLength(1001);
   });
 
-  it("goes to older entries and back to what was typed, and adds the newest entry once", async () => {
+  it("moves to older entries and back to the draft, and adds the newest entry once", async () => {
     const file = join(newFolder(), "of", "the", "user", "history");
     const history = await InputHistory.read(file);
     history.add("one");
@@ -31,7 +31,7 @@ describe("the history of what was typed", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("finds entries by a part, and minds capital letters only where the part has some", async () => {
+  it("finds entries by a part, ignoring case unless the part has capital letters", async () => {
     const history = await InputHistory.read(join(newFolder(), "none"));
     for (const entry of ["Make tea", "make coffee", "drink tea"]) history.add(entry);
     expect(history.find("make", 0)).toEqual({ number: 1, entry: "make coffee" });

@@ -53,7 +53,7 @@ afterEach(async () => {
 });
 
 describe("a chat at the terminal", () => {
-  it("says in a line above the prompt that a node has connected, and keeps what is typed", async () => {
+  it("prints a line above the prompt when a node connects, and keeps the input", async () => {
     await chat(started);
     terminal.type("half a mess");
     await sees("> half a mess");
@@ -63,7 +63,7 @@ describe("a chat at the terminal", () => {
     terminal.type("\u0003");
   });
 
-  it("streams the answer above a prompt that stays usable", async () => {
+  it("streams the answer above a prompt that remains usable", async () => {
     await chat(started);
     const runId = await say("hello");
     delta(runId, "Good mor", 0);
@@ -92,7 +92,7 @@ describe("a chat at the terminal", () => {
     expect(terminal.screen().slice(-4)).toEqual(["> first", "> second", "An answer that goes on", ">"]);
   });
 
-  it("wraps a long line at words, and leaves no traces of what it draws anew", async () => {
+  it("wraps a long line between words, and leaves no traces when it redraws", async () => {
     await chat(started, 30);
     const runId = await say("tell me");
     const text = "the quick brown fox jumps over the lazy dog and runs away from here";
@@ -107,7 +107,7 @@ describe("a chat at the terminal", () => {
       .toEqual(["the quick brown fox jumps", "over the lazy dog and runs", "away from here", "", ">"]);
   });
 
-  it("survives an input of several rows", async () => {
+  it("supports an input of several rows", async () => {
     await chat(started, 30);
     const runId = await say("go");
     terminal.type(`a${"b".repeat(50)}c`);
@@ -120,7 +120,7 @@ describe("a chat at the terminal", () => {
     expect(screen.match(/> abbb/g)).toHaveLength(1);
   });
 
-  it("shows tools at work and how they ended", async () => {
+  it("shows running tools and how they ended", async () => {
     await chat(started);
     const runId = await say("list");
     const calls = [{ id: "c1", name: "pi__Bash", arguments: { command: "ls -la" } }];
@@ -146,14 +146,14 @@ describe("a chat at the terminal", () => {
     ...{ calls: 1, input: 1200, output: 34, cacheRead: 0, cacheWrite: 0, dollars: 0.0042, unpriced: 0 },
     ...{ contextTokens: 12_000, contextWindow: 200_000 },
   };
-  it("says in a line after a turn what it took", async () => {
+  it("prints a line after a turn with its tokens and cost", async () => {
     await chat(started);
     const runId = await say("hi");
     gateway.emit("chat", { runId, sessionKey, state: "final", message: assistant("Hello."), turn });
     await sees("Hello.\n(1 call, 1,200 in, 34 out, $0.0042; context 6%)\n\n>");
   });
 
-  it("says nothing of what a turn took when the setting is off", async () => {
+  it("prints no cost line when the setting is off", async () => {
     const folder = newFolder();
     mkdirSync(join(folder, ".config/gsv"), { recursive: true });
     writeFileSync(join(folder, ".config/gsv/config.toml"), '[chat]\ncost_line = "off"\n', { mode: 0o600 });
@@ -173,7 +173,7 @@ describe("a chat at the terminal", () => {
     expect(terminal.screen().join("\n")).toContain("Half a\n(the reply starts over)\nA whole reply\n\n>");
   });
 
-  it("shows an error and goes on", async () => {
+  it("shows an error and continues", async () => {
     await chat(started);
     const runId = await say("hi");
     gateway.emit("chat", { runId, sessionKey, state: "error", error: "LLM error: overloaded" });
@@ -203,7 +203,7 @@ describe("a chat at the terminal", () => {
     expect(await ended).toBe(0);
   });
 
-  it("clears what is typed on Ctrl-C when nothing runs", async () => {
+  it("clears the input on Ctrl-C when nothing runs", async () => {
     await chat(started);
     terminal.type("never mind\u0003");
     await expect.poll(lastRow).toBe(">");
@@ -218,7 +218,7 @@ describe("a chat at the terminal", () => {
     expect(await ended).toBe(0);
   });
 
-  it("sends a pasted text, and lines that end in a backslash, as one message", async () => {
+  it("sends pasted text, and lines that end in a backslash, as one message", async () => {
     await chat(started);
     terminal.type("\u001b[200~one\rtwo\u001b[201~");
     await sees("two");
@@ -229,7 +229,7 @@ describe("a chat at the terminal", () => {
     expect(sent().map(({ message }) => message)).toEqual(["one\ntwo and more", "three \nfour"]);
   });
 
-  it("keeps what was typed for the next chat, for its owner alone", async () => {
+  it("keeps the input history for the next chat, in a file that only its owner can read", async () => {
     await chat(started);
     final(await say("remember this"), "ok");
     await sees("ok");
@@ -245,7 +245,7 @@ describe("a chat at the terminal", () => {
     await expect.poll(lastRow).toBe("> remember this");
   });
 
-  it("shows answers to messages of others in this session, once, and none of other sessions", async () => {
+  it("shows answers to other clients' messages in this session once, and none of other sessions", async () => {
     await chat(started);
     gateway.emit("chat", {
       runId: "x",
@@ -264,14 +264,12 @@ describe("a chat at the terminal", () => {
     const runId = commandEndId("laptop", "s1", "c1");
     gateway.emit("chat", { runId, sessionKey, state: "final", message: assistant("the tests pass") });
     await sees("the tests pass");
-    expect(terminal.screen().join("\n")).toContain(
-      "(a command in the background has ended)\nthe tests pass\n",
-    );
+    expect(terminal.screen().join("\n")).toContain("(a background command has ended)\nthe tests pass\n");
     expect(screen).not.toContain("no\n");
     expect(screen.match(/for me/g)).toHaveLength(1);
   });
 
-  it("shows the answers of the agent's scheduled jobs, but of those that answer nowhere", async () => {
+  it("shows the answers of the agent's scheduled jobs, except undelivered ones", async () => {
     await chat(started);
     const job = (id: string, spec: object) => ({ id, name: `job ${id}`, spec: { mode: "task", ...spec } });
     gateway.methods["cron.list"] = () => ({ jobs: [job("a", {}), job("b", { deliver: false })], count: 2 });
@@ -306,7 +304,7 @@ describe("a chat at the terminal", () => {
     expect(screen).not.toMatch(/kept in|by somebody|another agent/);
   });
 
-  it("ends, and fails, when the gateway no longer takes the token", async () => {
+  it("ends with an error when the gateway no longer accepts the token", async () => {
     await chat(() => {
       throw new PeerError(401, "the token was revoked");
     });
@@ -315,7 +313,7 @@ describe("a chat at the terminal", () => {
     expect(terminal.written().match(/the token was revoked/g)).toHaveLength(1);
   });
 
-  it("says that the connection is lost, and finds it again", async () => {
+  it("reports a lost connection and the reconnect", async () => {
     await chat(started);
     gateway.dropAll();
     await sees("(connection lost");

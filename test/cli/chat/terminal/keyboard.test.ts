@@ -3,23 +3,23 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { Keyboard } from "../../../../cli/chat/terminal/keyboard.ts";
 
-/** A keyboard that has just been taken. */
+/** A keyboard that has just been opened. */
 function taken() {
   const stdin = new PassThrough();
   const keys: string[] = [];
   new Keyboard({ stdin, stdout: new PassThrough() }, (data) =>
     keys.push(Buffer.from(data).toString()),
-  ).take();
+  ).open();
   return { keys, type: (text: string) => stdin.emit("data", Buffer.from(text)) };
 }
 
-it("reads Enter in what was typed before the keyboard was taken, of which the terminal made a line feed", () => {
+it("reads a line feed typed before the keyboard was opened as Enter", () => {
   const { keys, type } = taken();
   type("early\nhalf");
   expect(keys).toEqual(["early\rhalf"]);
 });
 
-it("reads Ctrl-J in what is typed as soon as the keyboard is taken", async () => {
+it("reads Ctrl-J typed after the keyboard was opened", async () => {
   const { keys, type } = taken();
   type("one\u001b\rtwo\nthree \\\rfour");
   expect(keys).toEqual(["one\u001b\rtwo\nthree \\\rfour"]);

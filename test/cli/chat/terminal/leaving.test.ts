@@ -3,7 +3,7 @@ import { startGsvAtTerminal, startShellAtTerminal } from "../../../support/termi
 import { chatAtTerminal, stoppable } from "./chat-at-terminal.ts";
 
 describe("leaving a chat at a terminal", () => {
-  it("goes on after Ctrl-Z and fg with what was typed, and answers then", async () => {
+  it("keeps the input across Ctrl-Z and fg", async () => {
     const chat = await chatAtTerminal({
       start: (args, options) => {
         const shell = startShellAtTerminal(options);
@@ -30,17 +30,17 @@ describe("leaving a chat at a terminal", () => {
     await terminal.sees("$ echo typed in the shell\ntyped in the shell");
   });
 
-  it("says that the run goes on, and leaves it alone, with Ctrl-D", async () => {
+  it("reports with Ctrl-D that the run continues, and does not stop it", async () => {
     const chat = await chatAtTerminal({ methods: { "chat.send": stoppable }, start: startGsvAtTerminal });
     chat.terminal.type("work hard\r");
     await chat.runId(1);
     chat.terminal.type("\u0004");
     expect(await chat.terminal.ended).toBe(0);
-    expect(chat.terminal.text()).toMatch(/left; the run goes on, and its answer will be in the session$/);
+    expect(chat.terminal.text()).toMatch(/left; the run continues, and its answer will be in the session$/);
     expect(chat.sent().map(({ message }) => message)).toEqual(["work hard"]);
   });
 
-  it("stops the run and says only that, with Ctrl-C twice", async () => {
+  it("stops the run and reports only that, with Ctrl-C twice", async () => {
     const chat = await chatAtTerminal({ methods: { "chat.send": stoppable } });
     chat.terminal.type("work hard\r");
     await chat.runId(1);
@@ -51,7 +51,7 @@ describe("leaving a chat at a terminal", () => {
     expect(chat.terminal.text()).toMatch(/\(stopping; Ctrl-C again leaves\)\n\(stopped\)\n\n>$/);
   });
 
-  it("says that it does not know whether the run is stopped when it is left before the gateway tells", async () => {
+  it("reports an unconfirmed stop when the user leaves before the gateway answers it", async () => {
     const chat = await chatAtTerminal({
       methods: {
         "chat.send": (request) =>
@@ -64,7 +64,7 @@ describe("leaving a chat at a terminal", () => {
     await chat.runId(2);
     chat.terminal.type("\u0003");
     expect(await chat.terminal.ended).toBe(0);
-    expect(chat.terminal.text()).toContain("left before the gateway said that the run is stopped");
+    expect(chat.terminal.text()).toContain("left before the gateway confirmed the stop");
     expect(chat.terminal.text()).not.toContain("the run goes on");
   });
 });

@@ -7,34 +7,34 @@ afterEach(() => void vi.useRealTimers());
 const came = (nodeId: string) => ({ nodeId, connected: true, tools: ["a", "b"] });
 const went = (nodeId: string) => ({ nodeId, connected: false, tools: [] });
 
-it("a node that comes is said at once, one that goes after five seconds", () => {
+it("a node that connects is reported at once, one that leaves after five seconds", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
-  news.take(came("laptop"));
+  news.update(came("laptop"));
   expect(said).toEqual(["laptop is connected: 2 tools"]);
-  news.take(went("laptop"));
+  news.update(went("laptop"));
   vi.advanceTimersByTime(4999);
   expect(said).toHaveLength(1);
   vi.advanceTimersByTime(1);
-  expect(said[1]).toBe("laptop has left; its tools come back when it does");
+  expect(said[1]).toBe("laptop has left; its tools are unavailable until it reconnects");
 });
 
-it("a node that comes back within five seconds is not worth a line", () => {
+it("a node that reconnects within five seconds is not reported", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
-  news.take(went("laptop"));
+  news.update(went("laptop"));
   vi.advanceTimersByTime(4000);
-  news.take(came("laptop"));
+  news.update(came("laptop"));
   vi.advanceTimersByTime(60_000);
   expect(said).toEqual([]);
-  news.take(came("desk"));
+  news.update(came("desk"));
   expect(said).toEqual(["desk is connected: 2 tools"]);
 });
 
-it("nothing is said after its end", () => {
+it("nothing is reported after stop", () => {
   const said: string[] = [];
   const news = createNodeNews((line) => said.push(line));
-  news.take(went("laptop"));
+  news.update(went("laptop"));
   news.stop();
   vi.advanceTimersByTime(60_000);
   expect(said).toEqual([]);

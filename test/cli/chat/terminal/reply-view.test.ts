@@ -35,7 +35,7 @@ run(x);
 * * *
 The end`;
 
-/** All rows of a text that comes in parts, on a screen with `most` rows for what is not complete. */
+/** All rows of a text that arrives in parts, on a screen with `most` live rows. */
 function rowsOf(layout: Layout, parts: readonly string[], most = 100): string[] {
   const view = new ReplyView(layout);
   let longest = 0;
@@ -56,7 +56,7 @@ const layouts: [string, Layout][] = [
 ];
 
 describe.each(layouts)("a reply laid out as %s", (_name, layout) => {
-  it("has the same rows however it is cut into parts", () => {
+  it("has the same rows no matter how it is split into parts", () => {
     const whole = rowsOf(layout, [text]);
     const { integer } = seededRandom(7);
     for (let round = 0; round < 40; round++) {
@@ -75,7 +75,7 @@ describe.each(layouts)("a reply laid out as %s", (_name, layout) => {
     expect(rowsOf(layout, lines, 5)).toEqual(lines.map((line) => line.trimEnd()));
   });
 
-  it("holds no control of a terminal but styles", () => {
+  it("contains no control sequence except styles", () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters
     const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/u;
     const shown = rowsOf(layout, [`${hostile} [x](<http://a/&#27;[2J>) &#x9b;2J \`${hostile}\``]).join("\n");

@@ -28,7 +28,7 @@ const stored = async () => (await configuration.load({ fresh: true })).agents;
 const inits = () => gateway.requests.filter(({ method }) => method === "agent.init");
 
 describe("gsv agent", () => {
-  it("lists the agent main, which is there without settings", async () => {
+  it("lists the agent main, which exists without settings", async () => {
     expect((await run("list")).stdout).toMatch(/\nmain \(default\) +\(the gateway's\)\n$/);
   });
 
@@ -42,14 +42,14 @@ describe("gsv agent", () => {
     expect((await run("list")).stdout).toMatch(/\nmain \(default\) .*\nresearch +openrouter\/a\/b\n$/);
   });
 
-  it("makes one agent the default, and takes that from the others", async () => {
+  it("makes one agent the default instead of another", async () => {
     await run("add", "one", "--default");
     await run("add", "two", "--default");
     expect((await stored()).list).toEqual([{ id: "one" }, { id: "two", default: true }]);
     expect((await run("list")).stdout).toContain("\ntwo (default)");
   });
 
-  it("shows what comes to an agent, and removes that with it", async () => {
+  it("shows an agent's bindings, and removes them with it", async () => {
     await run("add", "one");
     await run("add", "two");
     const bindings = [
@@ -58,17 +58,17 @@ describe("gsv agent", () => {
     ];
     await configuration.set("agents.bindings", bindings);
     expect((await run("list")).stdout).toMatch(/\none +\(the gateway's\) +telegram group -5\n/);
-    expect((await run("remove", "one")).stderr).toContain("--yes is needed");
-    expect((await run("remove", "one", "--yes")).stdout).toContain("removed with its binding");
+    expect((await run("remove", "one")).stderr).toContain("pass --yes");
+    expect((await run("remove", "one", "--yes")).stdout).toContain("removed agent one with its binding");
     expect(await stored()).toMatchObject({ list: [{ id: "two" }], bindings: [bindings[1]] });
   });
 
   it.each([
-    [["add", "Upper"], 2, "an agent's id is of a-z"],
-    [["add", "x", "--model", "opus"], 2, "--model is provider/id"],
-    [["add", "work"], 1, "there is an agent work already"],
-    [["remove", "wrok", "--yes"], 1, "no agent wrok was added (did you mean work?)"],
-    [["remove", "main", "--yes"], 1, "no agent main was added"],
+    [["add", "Upper"], 2, "an agent's id has at most 64 characters of a-z"],
+    [["add", "x", "--model", "opus"], 2, "--model must be provider/id"],
+    [["add", "work"], 1, "agent work already exists"],
+    [["remove", "wrok", "--yes"], 1, "there is no agent wrok (did you mean work?)"],
+    [["remove", "main", "--yes"], 1, "there is no agent main"],
   ])("refuses %j, and changes nothing", async (args, exit, message) => {
     await run("add", "work");
     const refused = await run(...args);

@@ -27,7 +27,7 @@ describe("gsv pair", () => {
     expiresAt: Date.UTC(2026, 0, 4, 12),
   };
 
-  it("lists who asks, and lets nothing they wrote reach the terminal's controls", async () => {
+  it("lists requests, without control characters of the senders", async () => {
     const shady = { ...pair, senderName: "\u001b[2JAnn\u202e", message: "hi\u0007\nthere" };
     answers({ "pair.list": () => ({ pairs: { "telegram:default:42": shady } }) });
     const { stdout } = await run(["pair", "list"]);
@@ -37,12 +37,12 @@ describe("gsv pair", () => {
     );
   });
 
-  it("says that nobody asks", async () => {
+  it("says that there are no requests", async () => {
     answers({ "pair.list": () => ({ pairs: {} }) });
     expect((await run(["pair", "list"])).stdout).toBe("no pairing requests\n");
   });
 
-  it("approves and rejects by channel and id, and passes on what the gateway says", async () => {
+  it("approves and rejects by channel and id, and prints the gateway's answer", async () => {
     answers({
       "config.get": ({ params }) => ({ path: params.path, value: { telegram: { owners: ["7"] } } }),
       "pair.approve": ({ params: { senderId, owner } }) => ({
@@ -54,12 +54,12 @@ describe("gsv pair", () => {
     });
     const approved = await run(["pair", "approve", "Telegram", "42"]);
     expect(approved.stdout).toBe(
-      "Ann (42) may write now, as a guest; a message that waited is being answered\n",
+      "Ann (42) may now write, as a guest; the waiting message is being answered\n",
     );
     expect(approved.stderr).toBe("");
     expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42" });
     const owner = await run(["pair", "approve", "telegram", "42", "--owner"]);
-    expect(owner.stdout).toContain("may write now, as an owner;");
+    expect(owner.stdout).toContain("may now write, as an owner;");
     expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42", owner: true });
     const rejected = await run(["pair", "reject", "telegram", "43"]);
     expect(rejected.code).toBe(1);
@@ -128,7 +128,7 @@ describe("gsv channel", () => {
   const asked = (method: string) =>
     gateway.requests.filter((request) => request.method === method).map(({ params }) => params);
 
-  it("add takes the fields from a pipe, makes up what any text will do for, and shows no secret", async () => {
+  it("add reads the fields from a pipe, generates secrets, and shows no secret", async () => {
     answers({ "config.get": config({}), "config.set": () => ({ ok: true }), "channel.start": () => started });
     const args = ["channel", "add", "telegram", "--from", "-", "--policy", "allowlist", "--allow", "5, 6"];
     args.push("--owner", "7");
@@ -141,7 +141,7 @@ describe("gsv channel", () => {
       { path: "channels.telegram.owners", value: ["7"] },
       { path: "channels.telegram.dmPolicy", value: "allowlist" },
     ]);
-    expect(stdout).toContain("telegram/default is @gsv_bot; the platform knows its webhook");
+    expect(stdout).toContain("telegram/default is @gsv_bot; its webhook is registered");
     expect(stdout).toContain("https://hook/telegram/default");
     expect(stdout + stderr).not.toContain("secret");
     expect(stdout + stderr).not.toContain(given.webhookSecret);
@@ -155,7 +155,7 @@ describe("gsv channel", () => {
     expect(stderr.match(/telegram has no owner/g)).toHaveLength(1);
   });
 
-  it("add shows what was made up where it has to be pasted by hand", async () => {
+  it("add shows generated secrets that must be pasted by hand", async () => {
     const manual = { status: "manual", todo: "paste both" };
     answers({
       "config.get": config({}),
@@ -166,10 +166,10 @@ describe("gsv channel", () => {
     const [{ config: given }] = asked("channel.start") as [{ config: Record<string, string> }];
     expect(stdout).toContain("paste both");
     expect(stdout).toContain(`verifyToken  ${given.verifyToken}`);
-    expect(stdout).toContain("without a dmPolicy nobody may write");
+    expect(stdout).toContain("Without a dmPolicy, nobody may write");
   });
 
-  it("add replaces one secret of an account that there is, and leaves the others", async () => {
+  it("add replaces one secret of an existing account, and keeps the others", async () => {
     answers({
       "config.get": config({
         "channels.telegram.accounts.default": { botToken: "***", webhookSecret: "***" },
@@ -180,14 +180,16 @@ describe("gsv channel", () => {
     expect(asked("channel.start")).toEqual([{ ...telegram, config: { botToken: "2:new" } }]);
   });
 
-  it("add fails where the platform does not take the webhook, and says what to do", async () => {
+  it("add fails when the platform refuses the webhook, and says what to do", async () => {
     const registration = { status: "failed", reason: "HTTPS URL must be provided" };
     answers({ "config.get": config({}), "channel.start": () => ({ ...started, registration }) });
     const { code, stderr } = await run(["channel", "add", "telegram", "--from", "-"], {
       input: '{"botToken":"x"}',
     });
     expect(code).toBe(1);
-    expect(stderr).toContain("HTTPS URL must be provided; `gsv channel start telegram default` tries again");
+    expect(stderr).toContain(
+      "HTTPS URL must be provided; fix that, then run `gsv channel start telegram default`",
+    );
   });
 
   it.each([
@@ -195,7 +197,7 @@ describe("gsv channel", () => {
     [["channel", "add", "slack"], "send botToken, signingSecret as a JSON object"],
     [["channel", "add", "slack", "--from", "-"], "--from is not JSON"],
     [["channel", "add", "slack", "--from", "-", "--policy", "none"], "no policy none"],
-    [["channel", "remove", "slack"], "--yes is needed"],
+    [["channel", "remove", "slack"], "pass --yes"],
     [["channel", "test", "slack", "D1", "--kind", "crowd"], "no kind crowd"],
   ])("is called wrongly, and says how: %j", async (args, message) => {
     answers({ "config.get": config({}) });
@@ -205,7 +207,7 @@ describe("gsv channel", () => {
     expect(asked("channel.start")).toEqual([]);
   });
 
-  it("list and status show accounts, with what is wrong", async () => {
+  it("list and status show accounts and their errors", async () => {
     const account = {
       accountId: "default",
       connected: false,
@@ -248,14 +250,14 @@ describe("gsv channel", () => {
       "channel.stop": ({ params }) => ({ ok: true, ...params }),
       "channel.remove": ({ params }) => ({ removed: true, ...params }),
     });
-    expect((await run(["channel", "start", "telegram"])).stdout).toContain("knows its webhook");
-    expect((await run(["channel", "stop", "telegram", "work"])).stdout).toBe("telegram/work is stopped\n");
+    expect((await run(["channel", "start", "telegram"])).stdout).toContain("its webhook is registered");
+    expect((await run(["channel", "stop", "telegram", "work"])).stdout).toBe("stopped telegram/work\n");
     const removed = await run(["channel", "remove", "telegram", "--yes", "--json"]);
     expect(JSON.parse(removed.stdout)).toEqual({ removed: true, ...telegram });
   });
 });
 
-describe("gsv channel with the channel first, as GSV's command line has it", () => {
+describe("gsv channel with the channel first, the word order of GSV", () => {
   it.each(["status", "start", "stop", "login", "logout"])(
     "%s names its channel and account",
     async (action) => {
@@ -270,10 +272,13 @@ describe("gsv channel with the channel first, as GSV's command line has it", () 
   );
 
   it.each([
-    [["channel", "telegram"], "gsv channel telegram what?"],
-    [["channel", "telegram", "dance"], "no action dance of a channel; status, start, stop, login, logout"],
-    [["channel", "telegram", "stauts"], "no action stauts of a channel (did you mean status?)"],
-    [["channel", "stats"], "gsv channel stats what?"],
+    [["channel", "telegram"], "gsv channel telegram: the action is missing"],
+    [
+      ["channel", "telegram", "dance"],
+      "a channel has no action dance; use one of status, start, stop, login, logout",
+    ],
+    [["channel", "telegram", "stauts"], "a channel has no action stauts (did you mean status?)"],
+    [["channel", "stats"], "gsv channel stats: the action is missing"],
   ])("%j is answered with what may follow", async (args, message) => {
     const { code, stderr } = await run(args);
     expect(code).toBe(2);
@@ -287,7 +292,7 @@ it("gsv channel prints its help", async () => {
 });
 
 describe("gsv channel add at a terminal", () => {
-  it("asks for what is needed, shows no secret, and asks once who may write", async () => {
+  it("asks for the fields, shows no secret, and asks once who may write", async () => {
     const folder = newFolder();
     const terminal = fakeTerminal(
       { HOME: folder, GSV_URL: gateway.url, GSV_TOKEN: "good-token" },

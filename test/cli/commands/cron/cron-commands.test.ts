@@ -86,10 +86,10 @@ describe("gsv cron add", () => {
     expect(shown.filter((time) => periods.stderr.includes(`runs    ${time}\n`))).not.toEqual([]);
   });
 
-  it("saves nothing when nobody can be asked, or for a time that means nothing", async () => {
+  it("saves nothing without a terminal, or for an invalid time", async () => {
     const unasked = await run(["add", "every hour", "x"]);
     expect(unasked).toMatchObject({ code: 2, stdout: "" });
-    expect(unasked.stderr).toContain("--yes is needed");
+    expect(unasked.stderr).toContain("pass --yes");
     expect((await run(["add", "some day", "x", "--yes"])).stderr).toContain('"some day" is not understood');
     expect((await run(["add", "* * *", "x", "--yes"])).stderr).toContain("expected 5 fields");
     const often = await run(["add", "every 5 seconds", "x", "--yes"]);
@@ -107,7 +107,7 @@ describe("gsv cron add", () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it("takes a receiver, a model, a time limit and a timezone", async () => {
+  it("accepts a receiver, a model, a time limit and a timezone", async () => {
     const options = ["--to", "slack:C1", "--kind", "channel", "--account", "team", "--strict"];
     const more = [
       "--model",
@@ -127,13 +127,13 @@ describe("gsv cron add", () => {
     expect(job.schedule).toEqual({ kind: "cron", expr: "0 9 * * *", tz: "Europe/Berlin" });
   });
 
-  it("saves no job whose answer could not be sent, and says of a stopped account that it is", async () => {
+  it("saves no job whose answer could not be sent, and warns of a stopped account", async () => {
     const add = (to: string, ...more: string[]) =>
       run(["add", "every hour", "x", "--to", to, "--yes", ...more]);
     const absent = await add("telegram:42");
     expect(absent).toMatchObject({ code: 1, stdout: "" });
     expect(absent.stderr).toBe(
-      "gsv: the answer could not be sent: there is no account default of telegram; `gsv channel add telegram` connects one\n",
+      "gsv: the answer cannot be sent: telegram has no account default; `gsv channel add telegram` connects it\n",
     );
     expect((await add("slack:C1", "--account", "home")).stderr).toContain("`gsv channel add slack home`");
     expect((await add("telegarm:42")).stderr).toContain("did you mean telegram?");
@@ -141,14 +141,14 @@ describe("gsv cron add", () => {
     const stopped = await add("slack:C1", "--account", "off");
     expect(stopped.code).toBe(0);
     expect(stopped.stderr).toContain(
-      "slack/off is stopped: no answer is sent until `gsv channel start slack off`",
+      "slack/off is stopped; to send answers, run `gsv channel start slack off`",
     );
     const [job] = await jobs();
     expect((await run(["edit", job?.id ?? "", "--to", "telegram:42", "--yes"])).code).toBe(1);
     expect((await jobs())[0]?.spec).toMatchObject({ channel: "slack" });
   });
 
-  it("takes clients, nowhere, and an event of the main session; a job of one time goes unless it is kept", async () => {
+  it("accepts clients, nowhere, and an event of the main session; a one-shot job is deleted unless --keep is given", async () => {
     const add = async (...args: string[]) => (await json(["add", "in 20 minutes", "x", ...args])).job;
     expect((await add("--to", "clients")).spec).toEqual({ mode: "task", message: "x" });
     expect((await add("--to", "nowhere")).spec).toEqual({ mode: "task", message: "x", deliver: false });
@@ -173,24 +173,24 @@ describe("gsv cron", () => {
     const unasked = await run(["edit", "daily", "--when", "every 3 hours"]);
     expect(unasked.code).toBe(2);
     expect(unasked.stderr).toContain("every 3h");
-    expect(unasked.stderr).toContain("--yes is needed");
+    expect(unasked.stderr).toContain("pass --yes");
     expect((await jobs())[0]).toMatchObject({ schedule: { everyMs: 7_200_000 } });
     await run(["edit", "daily", "--to", "nowhere", "--yes"]);
     expect((await jobs())[0]?.spec).toEqual({ mode: "task", message: "short report", deliver: false });
     expect((await run(["disable", job.id.slice(0, 8)])).stdout).toContain("next   disabled");
     expect((await run(["enable", "Daily"])).code).toBe(0);
     expect((await run(["run", "Daily"])).stdout).toContain("ok  Queued to agent:main:cron:");
-    expect((await run(["list"])).stdout).toContain("is running");
+    expect((await run(["list"])).stdout).toContain("running");
     await cron.work();
     expect((await run(["runs", "Daily"])).stdout).toMatch(/JOB +AT +STATUS +TOOK +WHAT\n[0-9a-f]{8} .*ok/);
     expect((await run(["status"])).stdout).toContain("jobs            1 of at most 200");
-    expect((await run(["remove", "Daily"])).stderr).toContain("--yes is needed");
+    expect((await run(["remove", "Daily"])).stderr).toContain("pass --yes");
     expect((await run(["remove", "Daily", "--yes"])).stdout).toContain("removed: Daily");
     expect((await run(["runs", job.id])).stdout).toContain("ok");
     expect((await run(["list"])).stdout).toContain("no jobs; add one");
   });
 
-  it("changes account, kind and strictness of the receiver that a job has", async () => {
+  it("changes account, kind and strictness of a job's receiver", async () => {
     const { job } = await json(["add", "every hour", "x", "--name", "sent", "--to", "slack:C1"]);
     expect(job.spec).toMatchObject({ bestEffortDeliver: true });
     await run(["edit", "sent", "--account", "team", "--kind", "channel", "--yes"]);
@@ -204,14 +204,14 @@ describe("gsv cron", () => {
   });
 
   it.each([
-    [["edit", "sent", "--account", "team"], "--account and --kind are about a receiver of a channel"],
-    [["edit", "sent", "--kind", "dm"], "--account and --kind are about a receiver of a channel"],
-    [["edit", "sent", "--strict"], "--strict is about an answer that is sent"],
+    [["edit", "sent", "--account", "team"], "--account and --kind need a receiver on a channel"],
+    [["edit", "sent", "--kind", "dm"], "--account and --kind need a receiver on a channel"],
+    [["edit", "sent", "--strict"], "--strict needs a destination"],
     [["edit", "event", "--strict"], "only --message changes it"],
-    [["add", "every hour", "x", "--to", "last", "--kind", "dm"], "--account and --kind are about"],
-    [["add", "every hour", "x", "--to", "clients", "--strict"], "--strict is about an answer"],
-    [["add", "every hour", "x", "--event", "--model", "p/m"], "--event goes without"],
-    [["add", "every hour", "x", "--event", "--strict"], "--event goes without"],
+    [["add", "every hour", "x", "--to", "last", "--kind", "dm"], "--account and --kind need a receiver"],
+    [["add", "every hour", "x", "--to", "clients", "--strict"], "--strict needs a destination"],
+    [["add", "every hour", "x", "--event", "--model", "p/m"], "--event excludes the options"],
+    [["add", "every hour", "x", "--event", "--strict"], "--event excludes the options"],
   ])("refuses what a job's receiver does not have: %j", async (args, message) => {
     await json(["add", "every hour", "x", "--name", "sent", "--to", "nowhere"]);
     await json(["add", "every hour", "x", "--name", "event", "--event"]);
@@ -222,13 +222,13 @@ describe("gsv cron", () => {
     expect(await jobs()).toEqual(before);
   });
 
-  it("says which job is missing or not the only one, and what a command needs", async () => {
+  it("reports a missing or ambiguous job, and missing arguments", async () => {
     await json(["add", "every hour", "x", "--name", "twin"]);
     await json(["add", "every hour", "x", "--name", "twin"]);
-    expect((await run(["disable", "twin"])).stderr).toContain("several jobs are called twin");
+    expect((await run(["disable", "twin"])).stderr).toContain("several jobs match twin");
     expect((await run(["disable", "nobody"])).stderr).toContain("there is no job nobody;");
     expect((await run(["disable", "twni"])).stderr).toContain("there is no job twni (did you mean twin?)");
-    expect((await run(["edit", (await jobs())[0]?.id ?? ""])).stderr).toContain("say what to change");
+    expect((await run(["edit", (await jobs())[0]?.id ?? ""])).stderr).toContain("nothing to change");
     const event = (await json(["add", "every hour", "x", "--event"])).job;
     for (const to of ["clients", "nowhere"])
       expect((await run(["edit", event.id, "--to", to])).stderr).toContain("only --message changes it");

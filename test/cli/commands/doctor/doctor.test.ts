@@ -41,7 +41,7 @@ describe("gsv doctor", () => {
     return { code, ok, checks, of };
   };
 
-  it("says of each thing what it found, and ends with 0 when nothing is wrong", async () => {
+  it("prints a finding for each check, and exits with 0 without faults", async () => {
     const { code, ok, checks } = await run();
     expect([code, ok]).toEqual([0, true]);
     expect(checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
@@ -50,11 +50,13 @@ describe("gsv doctor", () => {
     ]);
     const { stdout } = await gsv(["doctor"], { env: env() });
     expect(stdout).toContain(`✓ node      ${process.versions.node}; gsv ${version}`);
-    expect(stdout).toMatch(/! gateway .*version 9\.9\.9; here it is .*\n {12}→ bring both to one version/);
-    expect(stdout).toMatch(/\neverything that was checked works\n$/);
+    expect(stdout).toMatch(
+      /! gateway .*version 9\.9\.9; this gsv is version .*\n {12}→ update the older one/,
+    );
+    expect(stdout).toMatch(/\nall checks passed\n$/);
   });
 
-  it("says that the model has no key, and how to give it one", async () => {
+  it("reports a model without a key, and how to set one", async () => {
     values.apiKeys = {};
     const { code, ok, of } = await run();
     expect([code, ok]).toEqual([1, false]);
@@ -64,7 +66,7 @@ describe("gsv doctor", () => {
     });
   });
 
-  it("asks the server of a model on this machine whether it is there", async () => {
+  it("checks that the server of a model on this machine answers", async () => {
     const server = await listening((_request, response) => response.writeHead(404).end());
     values.model = { provider: "openai-compatible", id: "llama3", baseUrl: `${server.url}/v1` };
     expect((await run()).of("model")).toMatchObject({ state: "ok" });
@@ -77,7 +79,7 @@ describe("gsv doctor", () => {
     expect((await run()).of("model")).toMatchObject({ state: "warning" });
   });
 
-  it("tells a refused token from a gateway that is not there", async () => {
+  it("distinguishes a refused token from an unreachable gateway", async () => {
     const refused = await run({ GSV_TOKEN: "bad-token" });
     expect(refused.code).toBe(1);
     expect(refused.of("token")).toMatchObject({
@@ -94,7 +96,7 @@ describe("gsv doctor", () => {
     expect(nothing.stdout).toContain("no gateway is configured");
   });
 
-  it("says what a token without the scope admin may not, and goes on when a check cannot be made", async () => {
+  it("reports what a token without the scope admin may not do, and continues when a check fails", async () => {
     gateway.methods["token.list"] = () => {
       throw new PeerError(403, "admin only");
     };
@@ -107,7 +109,7 @@ describe("gsv doctor", () => {
     expect(of("model")).toMatchObject({ state: "ok" });
   });
 
-  it("says which account receives nothing, is stopped, or has no owner", async () => {
+  it("reports accounts that receive nothing, are stopped, or have no owner", async () => {
     values.channels = { telegram: {} };
     accounts = [
       account,
@@ -126,7 +128,7 @@ describe("gsv doctor", () => {
     expect((await run()).of("channels")).toMatchObject({ state: "ok", found: "telegram/default works" });
   });
 
-  it("says that others can read the token, or that the config file is broken", async () => {
+  it("reports a token that others can read, and a broken config file", async () => {
     const cwd = newFolder();
     mkdirSync(join(cwd, ".config/gsv"), { recursive: true });
     const file = join(cwd, ".config/gsv/config.toml");
@@ -142,7 +144,7 @@ describe("gsv doctor", () => {
   });
 });
 
-describe("what gsv doctor checks of this machine", () => {
+describe("gsv doctor on this machine", () => {
   it.each([
     ["18.20.0", "fault"],
     ["20.18.3", "fault"],
@@ -152,7 +154,7 @@ describe("what gsv doctor checks of this machine", () => {
     expect(checkNode(running).state).toBe(state);
   });
 
-  it("the ports that the local gateway had, whether free, taken, or in use by itself", async () => {
+  it("checks whether the local gateway's last ports are free, taken, or in use by itself", async () => {
     const folder = newFolder();
     expect(await checkPorts(folder)).toMatchObject({ state: "skipped" });
     const taken = createTcpServer();
@@ -173,8 +175,8 @@ describe("what gsv doctor checks of this machine", () => {
   });
 });
 
-describe("what gsv doctor checks of a gateway on AWS", () => {
-  it("the clock, by the time that the gateway's front door tells", async () => {
+describe("gsv doctor for a gateway on AWS", () => {
+  it("compares the clock with the gateway's", async () => {
     const server = await listening((_request, response) => response.writeHead(403).end());
     const url = `${server.url.replace("http:", "ws:")}/ws`;
     const findingAt = (ms: number) => checkClock(url, () => Date.now() + ms);
@@ -202,7 +204,7 @@ describe("what gsv doctor checks of a gateway on AWS", () => {
     expect(checkRegion("eu-central-1", bedrock(id), env).state).toBe(state);
   });
 
-  it("the quotas, by the AWS command line", async () => {
+  it("reads the quotas with the AWS command line", async () => {
     const bin = newFolder();
     const aws = (tokens: string, executions: number) => {
       const script = `#!/bin/sh\ncase "$*" in *get-account-settings*) echo ${executions};; *"Sonnet 4.6"*eu-central-1* | *eu-central-1*"Sonnet 4.6"*) echo '${tokens}';; *) echo '[]';; esac\n`;
@@ -215,7 +217,7 @@ describe("what gsv doctor checks of a gateway on AWS", () => {
     expect((await quota()).map(({ state }) => state)).toEqual(["ok", "ok"]);
     aws('[["a",20000]]', 10);
     expect(await quota()).toEqual([
-      expect.objectContaining({ state: "warning", found: "only 10 functions may run at once" }),
+      expect.objectContaining({ state: "warning", found: "only 10 functions may run concurrently" }),
       expect.objectContaining({
         state: "warning",
         found: "Sonnet 4.6: 20000 tokens a minute in eu-central-1",

@@ -40,7 +40,7 @@ const on: AgentHeartbeat = {
 };
 
 describe("gsv heartbeat", () => {
-  it("shows for each agent whether it is on, when it comes next, and what it said", async () => {
+  it("shows for each agent whether it is on, its next beat, and its last answer", async () => {
     gateway.methods = { "heartbeat.status": () => ({ agents: { main: off, work: on } }) };
     const { stdout } = await run("status");
     const [first = "", second = ""] = stdout.split("\n\n");
@@ -52,7 +52,7 @@ describe("gsv heartbeat", () => {
     expect(second).toMatch(/^tells +an owner, on telegram$/m);
     expect(second).toMatch(/^next +2026-05-05 /m);
     expect(second).toMatch(/^last answer +2026-05-05 .*: The build fails\. x{283} …$/m);
-    expect(second).toMatch(/^last skipped +2026-05-05 .*: HEARTBEAT.md holds only headings and comments/m);
+    expect(second).toMatch(/^last skipped +2026-05-05 .*: HEARTBEAT.md contains only headings and comments/m);
     expect(second).toMatch(/^last channel +telegram, 2026-05-05/m);
   });
 
@@ -67,11 +67,11 @@ describe("gsv heartbeat", () => {
     const agents = { work: { ...on, ...hours } };
     gateway.methods = { "heartbeat.start": () => ({ message: "Heartbeat on for work.", agents }) };
     expect((await run("start", "work")).stdout).toContain(
-      `\ncosts         up to ${costs} where a million tokens cost $3; none while HEARTBEAT.md is empty\n`,
+      `\ncosts         up to ${costs} at $3 for a million tokens; none while HEARTBEAT.md is empty\n`,
     );
   });
 
-  it("turns one agent's on or off, or all of them", async () => {
+  it("turns the heartbeat of one agent or all agents on or off", async () => {
     gateway.methods = {
       "heartbeat.start": () => ({ message: "Heartbeat on for work.", agents: { work: on } }),
       "heartbeat.stop": () => ({ message: "Heartbeat off for main, work.", agents: {} }),
@@ -84,7 +84,7 @@ describe("gsv heartbeat", () => {
     expect(lastRequest()).toMatchObject({ method: "heartbeat.stop", params: {} });
   });
 
-  it("asks an agent at once, and prints the gateway's answer with --json", async () => {
+  it("runs a heartbeat at once, and prints the gateway's answer with --json", async () => {
     const answer = { ok: true, message: "Asked main." };
     gateway.methods = { "heartbeat.trigger": () => answer };
     const { stdout } = await run("trigger", "--json");

@@ -5,13 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Context } from "../../../../cli/app/context.ts";
 import type { GlobalOptions } from "../../../../cli/app/options.ts";
 import { showGatewayLogs } from "../../../../cli/commands/logs/gateway-logs.ts";
-import { followNodeLog, linesBehind } from "../../../../cli/commands/logs/logs-command.ts";
+import { followNodeLog, linesAfter } from "../../../../cli/commands/logs/logs-command.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 import { gsv } from "../../run-gsv.ts";
 
-/** A context with what it has printed. */
+/** A context, and its output. */
 function contextIn(cwd: string, env: Record<string, string>, flags: GlobalOptions = {}) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const texts = ["", ""];
@@ -37,7 +37,7 @@ describe("gsv logs -f of a node", () => {
   });
   afterEach(() => gateway.close());
 
-  it("prints each line once as it comes, waits for a node that is away, and ends when it is told to", async () => {
+  it("prints each new line once, waits for a node that is away, and ends at a signal", async () => {
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -67,7 +67,7 @@ describe("gsv logs -f of a node", () => {
     [[], ["x"], ["x"]],
     [["x", "x"], ["x", "x", "x"], []],
   ])("finds what is new behind %j in %j", (seen, next, expected) => {
-    expect(linesBehind(seen, next)).toEqual(expected);
+    expect(linesAfter(seen, next)).toEqual(expected);
   });
 });
 
@@ -75,7 +75,7 @@ describe("gsv logs --gateway of a local gateway", () => {
   const line = (second: number, event: string) =>
     JSON.stringify({ time: `2026-11-22T23:41:0${second}.000Z`, event });
 
-  it("prints the lines of its files by their time, and those that come", async () => {
+  it("prints the lines of its files sorted by time, and new lines", async () => {
     const cwd = newFolder();
     const logs = join(cwd, ".gsv/logs");
     mkdirSync(logs, { recursive: true });
@@ -104,7 +104,7 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
   const url = "wss://abc123.execute-api.eu-central-1.amazonaws.com/ws";
   let cwd = "";
   let env: Record<string, string> = {};
-  /** `aws`, which writes down how it is called and prints a line that names the log group. */
+  /** A program `aws` that records its calls and prints a line with the log group. */
   const aws = (script: string) => {
     const file = join(cwd, "bin/aws");
     writeFileSync(file, `#!/bin/sh\necho "$*" >> "$HOME/calls"\n${script}\n`);
@@ -124,7 +124,7 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
   const run = (...args: string[]) => gsv(["logs", "--gateway", ...args], { cwd, env });
   const calls = () => readFileSync(join(cwd, "calls"), "utf8").trim().split("\n").sort();
 
-  it("asks the AWS command line for the log group of each function, in the gateway's region", async () => {
+  it("reads the log group of each function with the AWS command line, in the gateway's region", async () => {
     const { code, stdout } = await run();
     expect(code).toBe(0);
     expect(stdout).toBe("agent   2026-11-22T10:00:01 one\nsocket  2026-11-22T10:00:02 two\n");
@@ -133,7 +133,7 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
     expect(calls()).toEqual(groups.map((group) => `logs tail ${group} ${how}`));
   });
 
-  it("takes one function, a time, a profile and a stage, and prints a line of JSON for each line", async () => {
+  it("accepts a function, a time, a profile and a stage, and prints a line of JSON for each line", async () => {
     const options = ["--function", "agent", "--since", "1h30m", "--profile", "me", "--stage", "test"];
     const { stdout } = await run(...options, "--json");
     expect(JSON.parse(stdout)).toEqual({ function: "agent", line: "2026-11-22T10:00:01 one" });
@@ -142,7 +142,7 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
     ]);
   });
 
-  it("follows until it is told to end, and ends what it started", async () => {
+  it("follows until a signal, and kills the programs it started", async () => {
     aws(
       'trap "echo ended >> $HOME/calls; exit 0" TERM; echo "2026-11-22T10:00:00 $3"; while :; do sleep 0.05; done',
     );
@@ -159,7 +159,7 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
     expect(calls()[1]).toContain("--follow");
   });
 
-  it("passes on what the AWS command line says, and what to do where there is none", async () => {
+  it("prints the error of the AWS command line, and what to do without one", async () => {
     aws("echo 'Unable to locate credentials' >&2; exit 253");
     expect((await run()).stderr).toMatch(/^gsv: aws logs tail \S+ failed: Unable to locate credentials\n$/);
     aws(
@@ -175,10 +175,10 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
   });
 
   it.each([
-    [["--gateway", "--function", "agnet"], "--function is one of socket, webhook, timer, agent"],
-    [["--gateway", "--since", "soon"], "--since: write it as 90s, 10m or 2h"],
-    [["--gateway", "--node", "x"], "--gateway and --node are two logs"],
-    [["--since", "1h"], "--since is about the gateway's log: add --gateway"],
+    [["--gateway", "--function", "agnet"], "--function must be one of socket, webhook, timer, agent"],
+    [["--gateway", "--since", "soon"], "--since must be a duration such as 90s, 10m or 2h"],
+    [["--gateway", "--node", "x"], "--gateway and --node are different logs"],
+    [["--since", "1h"], "--since needs --gateway"],
   ])("refuses %j", async (args, message) => {
     const refused = await gsv(["logs", ...args], { cwd, env });
     expect(refused.code).toBe(2);

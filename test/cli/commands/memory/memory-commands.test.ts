@@ -47,8 +47,8 @@ const read = async (path: string) =>
   Buffer.from((await state.bucket.get(`agents/main/${path}`))?.body ?? "").toString();
 
 describe("gsv memory", () => {
-  it("says where memories come from when there are none", async () => {
-    expect((await run("list")).stdout).toContain("a reset and a compaction write them");
+  it("says which commands write memories when there are none", async () => {
+    expect((await run("list")).stdout).toContain("resets, compactions and");
   });
 
   it("adds, finds and explains a memory", async () => {
@@ -62,29 +62,31 @@ describe("gsv memory", () => {
     expect(why).toBe(
       "Ada drinks tea\n  in memory/2026-05-05.md, line 1\n  you wrote it, 2026-05-05 08:00 UTC\n",
     );
-    expect((await run("why", await idOf("boiler"))).stdout).toContain("nobody has noted where it came from");
+    expect((await run("why", await idOf("boiler"))).stdout).toContain("its origin is not recorded");
     expect((await run("why", "0".repeat(16))).stderr).toContain("gsv memory list");
   });
 
   it("corrects a memory", async () => {
     await put("MEMORY.md", "- Ada drinks coffee\n");
     const { stdout } = await run("correct", await idOf("coffee"), "Ada", "drinks", "tea");
-    expect(stdout).toMatch(/^struck out in MEMORY.md; in its place: [0-9a-f]{16} Ada drinks tea\n$/);
+    expect(stdout).toMatch(/^struck out in MEMORY.md; replaced by [0-9a-f]{16} Ada drinks tea\n$/);
     expect(await read("MEMORY.md")).toBe("- ~~Ada drinks coffee~~\n");
   });
 
-  it("forgets a memory, and says what is left of it", async () => {
+  it("forgets a memory, and reports where its text remains", async () => {
     await put("MEMORY.md", "- the code is 4711\n- x\n");
     await commitWorkspace(state.bucket, "main", { message: "a", at: now });
     const id = await idOf("4711");
     const { stdout } = await run("forget", id);
-    expect(stdout).toContain("forgotten: taken out of MEMORY.md\nThe history of the workspace keeps it");
+    expect(stdout).toContain(
+      "forgotten: removed from MEMORY.md\nThe history of the workspace still contains it",
+    );
     expect(await read("MEMORY.md")).toBe("- x\n");
     const stale = { v: 1, notes: { "memory/2026-01-01.md": { etag: "old", text: "- the code is 4711\n" } } };
     await state.bucket.put("agents/main/recall/notes.json.gz", gzipSync(JSON.stringify(stale)));
     const everywhere = (await run("forget", id, "--everywhere")).stdout;
     expect(everywhere).toContain(
-      "forgotten: in no file\n1 commits of the history were written anew without it.",
+      "forgotten: it was in no file\n1 commits of the history were rewritten without it.",
     );
     const index = await state.bucket.get("agents/main/recall/notes.json.gz");
     expect(JSON.parse(gunzipSync(index?.body ?? "").toString())).toEqual({ v: 1, notes: {} });

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("a call is a line when it has ended, with its time and not with its output", () => {
+it("an ended call is a line with its time, without its output", () => {
   tell(test);
   vi.advanceTimersByTime(900);
   expect(lines).toEqual([]);
@@ -24,7 +24,7 @@ it("a call is a line when it has ended, with its time and not with its output", 
   expect(lines).toEqual(["⏵ Bash npm test ✓ 3.2 s"]);
 });
 
-it("a call that takes a while is a line before, too", () => {
+it("a slow call also gets a line before it ends", () => {
   tell(test);
   tell({ ...test, callId: "d", args: { command: "ls" } });
   tell({ ...test, callId: "d", args: { command: "ls" }, outcome: { result: { ...report, durationMs: 9 } } });

@@ -2,12 +2,12 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * `systemctl`, `loginctl` and `launchctl` as far as this program uses them, as scripts in a folder for PATH. They
- * remember in files what was started, and answer in the words of the real ones.
+ * Scripts in a folder for PATH that imitate `systemctl`, `loginctl` and `launchctl` as far as this program uses them. They
+ * store their state in files, and print the texts of the real programs.
  */
 export interface FakeSupervisors {
   env: Record<string, string>;
-  /** Every call so far, as it was typed. */
+  /** The command line of every call so far. */
   calls(): string[];
 }
 

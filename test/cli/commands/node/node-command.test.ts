@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const ended = (running: Promise<unknown>) => Promise.race([running.then(() => true), Promise.resolve(false)]);
 
-it("an unattended node logs to its file alone, and waits after a refusal before it ends", async () => {
+it("an unattended node logs only to its file, and waits after a refusal before it exits", async () => {
   gateway.refuseWith = 401;
   const cwd = newFolder();
   const running = gsv(["-u", gateway.url, "-t", "revoked", "node", "--unattended", "state/node.log"], {
@@ -39,7 +39,7 @@ it("an unattended node logs to its file alone, and waits after a refusal before 
   expect((await running).code).toBe(1);
 });
 
-it("a node whose id no gateway takes is not started, and init writes down none", async () => {
+it("a node with an invalid id is not started, and init does not save one", async () => {
   const reason = `not "my laptop!"; choose another with --id or \`gsv local-config set node.id\``;
   const runs = [
     ["node", "--id", "my laptop!"],
@@ -53,25 +53,25 @@ it("a node whose id no gateway takes is not started, and init writes down none",
   expect(gateway.of("connect")).toEqual([]);
 });
 
-it("a node in the foreground takes the id of its own option, and ends at a signal", async () => {
+it("a node in the foreground uses the id of its option, and exits at a signal", async () => {
   const running = gsv(["node", "--id", "desk", "-u", gateway.url, "-t", "t"], {});
   await until(() => gateway.of("connect")[0], "it connects");
   expect(gateway.of("connect")[0]?.params.client).toMatchObject({ id: "desk", mode: "node" });
   const [socket] = gateway.sockets;
   socket?.ping();
-  // Frames keep their order: it has the answer to `connect` by now.
+  // Frames keep their order: the node has received the answer to `connect` by now.
   await once(socket!, "pong");
   process.emit("SIGTERM");
   const { code, stdout } = await running;
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^node desk lends .*; Ctrl-C ends it\n$/);
+  expect(stdout).toMatch(/^node desk gives .*; Ctrl-C stops it\n$/);
 });
 
-it("a node at a terminal shows what it runs, and elsewhere logs no command", async () => {
+it("a node at a terminal shows its calls, and elsewhere logs no command", async () => {
   const args = ["node", "--id", "desk", "-u", gateway.url, "-t", "t"];
   const asked = { callId: "c1", tool: "Bash", args: { command: "echo no; exit 3" } };
   const terminal = startGsvAtTerminal(args, { cwd: newFolder() });
-  await terminal.sees("Ctrl-C ends it");
+  await terminal.sees(/Ctrl-C\s+stops it/);
   gateway.sendEvent("tool.invoke", asked);
   await terminal.sees("⏵ Bash echo no; exit 3 ✗ exit 3");
   expect(terminal.text()).not.toContain("call c1");

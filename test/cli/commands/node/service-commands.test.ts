@@ -38,7 +38,7 @@ interface Run {
   input?: string;
 }
 
-/** Runs `gsv node NAME --json`. @returns what it printed, or its error's message */
+/** Runs `gsv node NAME --json`. @returns its output, or its error's message */
 async function run(name: Name, { options = {}, flags, env, platform = "linux", input }: Run = {}) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input ?? "");
@@ -52,7 +52,7 @@ async function run(name: Name, { options = {}, flags, env, platform = "linux", i
   return JSON.parse(String(stdout.read() ?? "{}"));
 }
 
-/** Runs `gsv node NAME` as a person does. @returns what it printed on standard output */
+/** Runs `gsv node NAME` as a user does. @returns its standard output */
 async function printed(name: Name): Promise<string> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const terminal = { stdin, stdout, stderr, cwd: home, env: { HOME: home, ...machine.env } };
@@ -68,7 +68,7 @@ const unit = () => join(home, ".config/systemd/user/gsv-node.service");
 const log = () => join(home, ".local/state/gsv/node.log");
 
 describe("gsv node install on Linux", () => {
-  it("writes a unit without the token, and a file with it that nobody else can read", async () => {
+  it("writes a unit without the token, and a file with the token that only the user can read", async () => {
     expect(await install()).toMatchObject({
       ok: true,
       nodeId: "laptop",
@@ -87,7 +87,7 @@ describe("gsv node install on Linux", () => {
     expect(readFileSync(config(), "utf8")).toContain('token = "gsv_secret"');
   });
 
-  it("writes a unit in which systemd finds no fault", async () => {
+  it("writes a unit that systemd accepts without warnings", async () => {
     await install();
     const env = { ...process.env, XDG_RUNTIME_DIR: home };
     const verified = spawnSync("systemd-analyze", ["verify", "--user", unit()], { encoding: "utf8", env });
@@ -96,7 +96,7 @@ describe("gsv node install on Linux", () => {
     expect(verified.stderr.split("\n").filter((line) => line.includes("gsv-node"))).toEqual([]);
   });
 
-  it("starts it now and at each boot, and lets it survive the logout", async () => {
+  it("starts it now and at each boot, and makes it survive a logout", async () => {
     expect(await install()).not.toHaveProperty("todo");
     const { username } = userInfo();
     expect(machine.calls()).toEqual([
@@ -109,12 +109,12 @@ describe("gsv node install on Linux", () => {
     ]);
   });
 
-  it("says what to type when only an administrator may let it survive the logout", async () => {
+  it("shows the command to run when only an administrator may make it survive a logout", async () => {
     const { todo } = await install({ env: { NO_POLKIT: "1" } });
     expect(todo).toContain(`sudo loginctl enable-linger ${userInfo().username}`);
   });
 
-  it("may be repeated, and then uses what it is told now", async () => {
+  it("may be repeated with other settings", async () => {
     await install();
     await install({ options: { id: "desk", workspace: "." }, flags: { ...gateway, token: "gsv_new" } });
     const text = readFileSync(config(), "utf8");
@@ -140,20 +140,20 @@ describe("gsv node install on Linux", () => {
     expect([unit(), config()].filter(existsSync)).toEqual([]);
   });
 
-  it("refuses a workspace that is no folder", async () => {
+  it("refuses a workspace that is not a folder", async () => {
     expect((await install({ options: { workspace: "nowhere" } })).error).toContain("is not a folder");
     expect(existsSync(unit())).toBe(false);
   });
 
   it("says that other systems have no service", async () => {
     expect((await install({ platform: "win32" })).error).toMatch(
-      /^on win32 there is no service of gsv; let what/,
+      /^gsv cannot install a service on win32; run/,
     );
   });
 });
 
 describe("an installed node", () => {
-  it("shows that it runs, since when, and what went wrong last", async () => {
+  it("shows that it is running, since when, and its last error", async () => {
     await install();
     mkdirSync(dirname(log()), { recursive: true });
     const lines = [
@@ -181,7 +181,7 @@ describe("an installed node", () => {
     expect(await run("status")).toMatchObject({ installed: true, running: true });
   });
 
-  it("is removed with its token, as often as one likes", async () => {
+  it("is removed with its token, any number of times", async () => {
     await install();
     expect(await run("uninstall")).toMatchObject({ removed: true });
     expect([unit(), config()].filter(existsSync)).toEqual([]);
@@ -191,11 +191,11 @@ describe("an installed node", () => {
     expect((await run("start")).error).toContain("`gsv node install`");
   });
 
-  it("loses its token also where the supervisor cannot be reached, and is removed once it can", async () => {
+  it("loses its token even when the supervisor cannot be reached, and is removed once it can", async () => {
     await install();
     const { error } = await run("uninstall", { env: { NO_BUS: "1" } });
     expect([unit(), config()].filter(existsSync)).toEqual([unit()]);
-    expect(error).toMatch(/^the token is removed, but the service is not.*systemd does not (run|answer)/);
+    expect(error).toMatch(/^the token was removed, but the service was not.*systemd does not (run|answer)/);
     expect(await run("uninstall")).toMatchObject({ removed: true });
     expect([unit(), config()].filter(existsSync)).toEqual([]);
   });
@@ -206,7 +206,7 @@ describe("an installed node", () => {
     expect(await run("logs", { options: { lines: "2" } })).toEqual({ file: log(), lines: ["two", "three"] });
   });
 
-  it("says of a log that is not there that nothing is installed, or that nothing was written", async () => {
+  it("says of a missing log that nothing is installed, or that nothing was logged", async () => {
     const { error } = await run("logs");
     expect(error).toContain(
       `there is no log ${log()}: the node is not installed as a service; \`gsv node install\``,
@@ -215,7 +215,7 @@ describe("an installed node", () => {
     await install();
     const shown = await printed("logs");
     expect(shown).toContain(
-      `${log()} is not there yet: the service has written nothing; \`gsv node status\``,
+      `${log()} does not exist yet: the service has logged nothing; \`gsv node status\``,
     );
   });
 });
@@ -266,7 +266,7 @@ describe("gsv node install on macOS", () => {
 });
 
 describe("gsv node logs -f", () => {
-  it("passes on what is written, also when the log is rotated meanwhile", async () => {
+  it("prints new lines, even when the log is rotated meanwhile", async () => {
     const file = join(home, "node.log");
     writeFileSync(file, "old\n");
     let [seen, end] = ["", () => {}];

@@ -47,7 +47,7 @@ describe("gsv object export", () => {
     });
   });
 
-  it("says which formats there are, and ends when a page comes twice", async () => {
+  it("lists the formats, and ends when the gateway returns a page twice", async () => {
     const wrong = await run(["object", "export", "--format", "xml"]);
     expect(wrong.stderr).toContain("--format must be one of pi, turns, openai, anthropic, nexo, not xml");
     expect(wrong.code).toBe(2);
@@ -69,7 +69,7 @@ describe("gsv object import", () => {
     const cwd = await newFolder();
     await writeFile(join(cwd, "said.jsonl"), pi);
     const { stdout } = await run([group, "import", "said.jsonl", ...session], { cwd });
-    expect(stdout).toBe("1 message imported; go on with them: gsv client --session agent:main:copy\n");
+    expect(stdout).toBe("1 message imported; continue with: gsv client --session agent:main:copy\n");
     expect(gateway.requests).toEqual([
       {
         method: "session.import",
@@ -83,7 +83,7 @@ describe("gsv object import", () => {
     ]);
   });
 
-  it("reads standard input, and names the session itself", async () => {
+  it("reads standard input, and generates a session key", async () => {
     gateway.methods = { "session.import": () => ({ ...answer, messages: 3 }) };
     const { stdout } = await run(["object", "import", "-", "--json"], { input: turns });
     expect(JSON.parse(stdout)).toEqual({ ...answer, messages: 3 });

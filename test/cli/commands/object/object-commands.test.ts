@@ -43,7 +43,7 @@ describe("gsv object list", () => {
     count: 5,
   };
 
-  it("shows one object a line, and how many more there are", async () => {
+  it("shows one object per line, and the number of further ones", async () => {
     answers("object.list", () => list);
     const { stdout, stderr } = await run("list", "--limit", "2");
     expect(stdout.split("\n").map((line) => line.split(/ {2,}/).filter((_, i) => i !== 3))).toEqual([
@@ -52,7 +52,7 @@ describe("gsv object list", () => {
       ["file", "file:gsv:plan.md", "v2", "7 characters"],
       [""],
     ]);
-    expect(stderr).toBe("3 more: --limit and --offset show them\n");
+    expect(stderr).toBe("3 more; use --limit and --offset to show them\n");
     expect(gateway.requests).toEqual([
       { method: "object.list", params: { sessionKey, limit: 2, offset: 0 } },
     ]);
@@ -74,7 +74,7 @@ describe("gsv object list", () => {
     expect(gateway.requests[0]!.params).toMatchObject({ sessionKey: "work", sessionId: "s", type: "file" });
   });
 
-  it("refuses a type that there is not, and names those that there are", async () => {
+  it("refuses an unknown type, and lists the known ones", async () => {
     const { code, stderr } = await run("list", "--type", "files");
     expect([code, stderr]).toEqual([
       2,
@@ -98,7 +98,7 @@ describe("gsv object get", () => {
     expect(stdout).toMatch(/at +2026-01-02T00:00:00.000Z\n\none\ntwo\n$/);
   });
 
-  it("M7: prints exactly the content with --content, so that sha256sum says its hash", async () => {
+  it("M7: prints exactly the content with --content, so that sha256sum prints its hash", async () => {
     answers("object.get", () => file);
     const { stdout } = await run("get", file.id, "--content");
     expect(stdout).toBe("one\ntwo");
@@ -110,7 +110,7 @@ describe("gsv object get", () => {
     });
   });
 
-  it("M3: asks for a version by its number, a time, a message or a hash", async () => {
+  it("M3: requests a version by its number, a time, a message or a hash", async () => {
     answers("object.get", () => file);
     const { id } = file;
     await run("get", id, "--version-no", "1");
@@ -128,13 +128,13 @@ describe("gsv object get", () => {
     expect((await run("get", id, "--at", "yesterday")).stderr).toContain("--at must be a time such as");
   });
 
-  it("looks for a session's object in the session that its id names", async () => {
+  it("looks for a session's object in the session named by its id", async () => {
     answers("object.get", () => file);
     await run("get", "session:agent:work:main");
     expect(gateway.requests[0]!.params).toMatchObject({ sessionKey: "agent:work:main" });
   });
 
-  it("says what is wrong when there is no such object", async () => {
+  it("reports an object that does not exist", async () => {
     answers("object.get", () => {
       throw new PeerError(
         404,

@@ -9,7 +9,7 @@ import { gsv } from "../../run-gsv.ts";
 
 const script = async (shell: string) => (await gsv(["completion", shell])).stdout;
 
-/** What bash offers at the end of a line that begins with `gsv`, in a folder with the file notes.md and a folder. */
+/** The completions of bash at the end of a line that begins with `gsv`, in a folder with the file notes.md and a folder. */
 async function offered(line: string): Promise<string[]> {
   const cwd = newFolder();
   mkdirSync(join(cwd, "notes"));
@@ -24,12 +24,12 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 }
 
 describe("the completion of bash", () => {
-  it("offers every command, and those that begin with what is typed", async () => {
+  it("offers every command, or those that begin with the typed word", async () => {
     expect(await offered("gsv ")).toEqual(commands.map(({ name }) => name.split(" ")[0]));
     expect(await offered("gsv sess")).toEqual(["session"]);
   });
 
-  it("offers the commands of a group, aliases among them, whatever options stand between", async () => {
+  it("offers the commands of a group, including aliases, no matter which options come between", async () => {
     expect(await offered("gsv workspace ge")).toEqual(["get"]);
     expect(await offered("gsv --json -u wss://x token ")).toEqual(["create", "list", "revoke"]);
     expect(await offered("gsv token --config session ")).toEqual(["create", "list", "revoke"]);
@@ -37,14 +37,14 @@ describe("the completion of bash", () => {
     expect(await offered("gsv session list --li")).toEqual(["--limit"]);
   });
 
-  it("offers the options of a command and those of all", async () => {
+  it("offers the options of a command and the global ones", async () => {
     expect(await offered("gsv dev --")).toEqual(
       expect.arrayContaining(["--serve", "--port", "--json", "--help"]),
     );
     expect(await offered("gsv --v")).toEqual(["--version"]);
   });
 
-  it("offers files where one is wanted, and nothing for a value that it does not know", async () => {
+  it("offers files where one is expected, and nothing for other values", async () => {
     expect((await offered("gsv workspace put x no")).sort()).toEqual(["notes", "notes.md"]);
     expect((await offered("gsv --config no")).sort()).toEqual(["notes", "notes.md"]);
     expect(await offered("gsv session list --limit no")).toEqual([]);
@@ -52,7 +52,7 @@ describe("the completion of bash", () => {
 });
 
 describe("gsv completion", () => {
-  it("prints the same words for zsh, through its function for completions of bash", async () => {
+  it("prints the same words for zsh, which runs the bash completion", async () => {
     const [, ...body] = (await script("bash")).split("\n");
     expect(await script("zsh")).toContain(`bashcompinit && bashcompinit\n${body.join("\n")}`);
   });
@@ -72,7 +72,7 @@ describe("gsv completion", () => {
     expect(outside.filter((line) => !/^complete -c gsv[ \w-]*$/.test(line))).toEqual([]);
   });
 
-  it("prints the script in JSON when it is asked to", async () => {
+  it("prints the script as JSON with --json", async () => {
     const { stdout } = await gsv(["completion", "bash", "--json"]);
     expect(JSON.parse(stdout)).toEqual({ shell: "bash", script: await script("bash") });
   });

@@ -8,7 +8,7 @@ import { upgradeCheckout, upgradePackage } from "../../../../cli/commands/progra
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { gsv } from "../../run-gsv.ts";
 
-/** A home with a program `npm` that writes down how it is called, and `version` into the manifest of `folder`. */
+/** A home with a program `npm` that records its calls, and writes `version` into the manifest of `folder`. */
 let home = "";
 let env: Record<string, string> = {};
 beforeEach(() => {
@@ -47,7 +47,7 @@ describe("gsv upgrade in a checkout", () => {
   });
   const upgrade = (check = false) => printed((context) => upgradeCheckout(context, checkout, check));
 
-  it("brings the newest commits and installs what they need", async () => {
+  it("installs the newest commits and their packages", async () => {
     commit(origin, "0.1.5");
     commit(origin, "0.2.0");
     expect(await upgrade()).toMatchObject({
@@ -57,19 +57,19 @@ describe("gsv upgrade in a checkout", () => {
     expect(calls()).toBe("npm ci --no-audit --no-fund --no-update-notifier\n");
   });
 
-  it("only says what is new when it is told to check, and installs nothing when there is nothing", async () => {
+  it("only reports newer commits with --check, and installs nothing when there are none", async () => {
     expect(await upgrade()).toMatchObject({ upgraded: false, commits: 0, version: "0.1.0" });
     commit(origin, "0.2.0");
     expect(await upgrade(true)).toMatchObject({ upgraded: false, commits: 1, version: "0.1.0" });
     expect(calls).toThrow("ENOENT");
   });
 
-  it("changes nothing where the checkout has commits of its own, or follows no branch", async () => {
+  it("changes nothing when the checkout has local commits, or its branch has no upstream", async () => {
     commit(origin, "0.2.0");
     commit(checkout, "0.1.1");
     await expect(upgrade()).rejects.toThrow(/git merge in .*fast-forward/);
     git(checkout, "branch", "--unset-upstream");
-    await expect(upgrade()).rejects.toThrow("follows no branch of another repository");
+    await expect(upgrade()).rejects.toThrow("has no upstream to upgrade from");
     expect(readFileSync(join(checkout, "package.json"), "utf8")).toContain("0.1.1");
     expect(calls).toThrow("ENOENT");
   });
@@ -88,7 +88,7 @@ describe("gsv upgrade of an installed package", () => {
     printed((context) => upgradePackage(context, folder, file, check));
 
   it.each(["gsv-cli-0.2.0.tgz", "https://example.com/gsv-cli-0.2.0.tgz"])(
-    "has npm install %s in the place of the old one",
+    "replaces the package by %s, using npm",
     async (file) => {
       Object.assign(env, { MAKES: join(home, "new.json"), PLACE: join(folder, "package.json") });
       expect(await upgrade(file)).toMatchObject({ upgraded: true, before: "0.1.0", version: "0.2.0" });
@@ -99,7 +99,7 @@ describe("gsv upgrade of an installed package", () => {
     },
   );
 
-  it("never asks the registry for a name, which may be somebody else's", async () => {
+  it("never asks the registry for a name, which could be a foreign package", async () => {
     for (const word of ["gsv-cli", "gsv-cli@latest", "missing.tgz", "http://example.com/gsv-cli.tgz"])
       await expect(upgrade(word)).rejects.toThrow("neither a .tgz file nor an https address");
     await expect(upgrade()).rejects.toThrow("was installed from a file");
@@ -107,14 +107,14 @@ describe("gsv upgrade of an installed package", () => {
     expect(calls).toThrow("ENOENT");
   });
 
-  it("leaves an installation alone that is not npm's global one", async () => {
+  it("does not touch an installation that is not a global one of npm", async () => {
     folder = join(home, "project/node_modules/gsv-cli");
-    await expect(upgrade("gsv-cli-0.2.0.tgz")).rejects.toThrow("is no global installation of npm");
+    await expect(upgrade("gsv-cli-0.2.0.tgz")).rejects.toThrow("is not a global npm installation");
   });
 });
 
-it("gsv upgrade of a checkout takes no file", async () => {
+it("gsv upgrade of a checkout accepts no file", async () => {
   const refused = await gsv(["upgrade", "gsv-cli-0.2.0.tgz"]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("which git upgrades");
+  expect(refused.stderr).toContain("without a file");
 });

@@ -13,7 +13,7 @@ const run = (args: string[], options: GsvOptions = {}) =>
 const answering = (send: FakeMethod) => {
   gateway.methods["chat.send"] = send;
 };
-/** Looks with a tool first, says so, and then answers. */
+/** A run that announces and makes a tool call, and then answers. */
 const useTool: FakeMethod = ({ params: { runId, message }, emit }) => {
   const call = { id: "c1", name: "pi__Glob", arguments: { pattern: "*" } };
   emit("chat", { runId, sessionKey, state: "delta", text: "Let me", seq: 0, attempt: 1, step: 0 });
@@ -44,7 +44,7 @@ describe("gsv client with a message", () => {
     expect(stderr).toContain("⏵ pi__Glob * ✓");
   });
 
-  it("talks in the session it is told to", async () => {
+  it("uses the session of --session", async () => {
     answering(useTool);
     await run(["one", "--session", "agent:main:other"]);
     expect(gateway.requests[0]?.params).toMatchObject({ sessionKey: "agent:main:other", message: "one" });
@@ -58,7 +58,7 @@ describe("gsv client with a message", () => {
     expect(await run(["one"])).toMatchObject({ code: 1, stdout: "", stderr: "gsv: LLM error: overloaded\n" });
   });
 
-  it("streams what happens as lines of JSON when asked to, and the result as the last one", async () => {
+  it("streams its steps as lines of JSON with --json, the result last", async () => {
     answering(useTool);
     const { stdout, stderr } = await run(["one", "--json"]);
     expect(linesOf(stdout)).toEqual([
@@ -80,7 +80,7 @@ describe("gsv client with a message", () => {
     expect(stderr).toContain("⏵ pi__Glob");
   });
 
-  it("gives an error the same shape in JSON, whether the run fails or there is no gateway", async () => {
+  it("prints an error in the same JSON shape, whether the run fails or there is no gateway", async () => {
     answering(({ params: { runId }, emit }) => {
       emit("chat", { runId, sessionKey, state: "error", error: "LLM error: overloaded" });
       return { status: "started", runId };
@@ -95,7 +95,7 @@ describe("gsv client with a message", () => {
     expect(linesOf(unreached.stdout)).toEqual([{ error: { code: 101, message: expect.any(String) } }]);
   });
 
-  it("prints the response of a command, and of directives alone", async () => {
+  it("prints the response of a command, and of directives without a message", async () => {
     answering(({ params }) =>
       params.message === "/help"
         ? { status: "command", command: "help", response: "the list" }
@@ -105,7 +105,7 @@ describe("gsv client with a message", () => {
     expect((await run(["/think:high"])).stdout).toBe("Thinking level set to high\n");
   });
 
-  it("says in one line that no gateway answers", async () => {
+  it("reports in one line that no gateway answers", async () => {
     const { url } = gateway;
     await gateway.close();
     const { code, stderr } = await run(["one"]);
@@ -115,7 +115,7 @@ describe("gsv client with a message", () => {
 });
 
 describe("gsv client --lines", () => {
-  it("sends each line when the one before is answered", async () => {
+  it("sends each line after the previous answer", async () => {
     let open = 0;
     let most = 0;
     answering(({ params: { runId, message }, emit }) => {
@@ -130,7 +130,7 @@ describe("gsv client --lines", () => {
     expect({ code, stdout, most }).toEqual({ code: 0, stdout: "re one\nre two\nre three\n", most: 1 });
   });
 
-  it("goes on after a failed message, and fails at the end", async () => {
+  it("continues after a failed message, and fails at the end", async () => {
     answering(({ params: { runId, message }, emit }) => {
       if (message === "one") emit("chat", { runId, sessionKey, state: "error", error: "no" });
       else emit("chat", { runId, sessionKey, state: "final", message: assistant("yes") });
@@ -143,10 +143,10 @@ describe("gsv client --lines", () => {
     });
   });
 
-  it("takes no message besides", async () => {
+  it("accepts no message argument", async () => {
     expect(await run(["--lines", "hello"], { input: "one" })).toMatchObject({
       code: 2,
-      stderr: "gsv: --lines takes its messages from standard input alone\n",
+      stderr: "gsv: --lines reads messages from standard input; remove the message argument\n",
     });
     expect(gateway.requests).toEqual([]);
   });
@@ -167,12 +167,15 @@ describe("standard input of gsv client", () => {
     expect(messages()).toEqual(["/status"]);
   });
 
-  it.each([[[]], [["-"]]])("is one message, whatever its lines: %j", async (args) => {
-    answering(useTool);
-    const { stdout } = await run(args, { input: "one\n\n  two  \r\nthree\n" });
-    expect(messages()).toEqual(["one\n\n  two  \r\nthree"]);
-    expect(stdout).toMatch(/^Answer to one/);
-  });
+  it.each([[[]], [["is one message, no matter its lines: %j"]]])(
+    "is one message, whatever its lines: %j",
+    async (args) => {
+      answering(useTool);
+      const { stdout } = await run(args, { input: "one\n\n  two  \r\nthree\n" });
+      expect(messages()).toEqual(["one\n\n  two  \r\nthree"]);
+      expect(stdout).toMatch(/^Answer to one/);
+    },
+  );
 
   it.each([
     ["that is empty", "\n", "standard input is empty"],
@@ -198,7 +201,7 @@ describe("gsv client --image", () => {
     return name;
   };
 
-  it("sends images with a message, whose type their bytes tell", async () => {
+  it("sends images with a message, with the type detected from their bytes", async () => {
     answering(useTool);
     const [png, jpeg] = [imageBytes("image/png"), imageBytes("image/jpeg")];
     const images = [await file("Grüße.png", png), await file("b.png", jpeg)];
@@ -216,12 +219,12 @@ describe("gsv client --image", () => {
 
   it.each([
     ["without a message", ["--image", "a.png"], "standard input is empty"],
-    ["for lines of standard input", ["--image", "a.png", "--lines"], "--image goes with a message"],
+    ["for lines of standard input", ["--image", "a.png", "--lines"], "--image needs a message"],
     ["that is none", ["--image", "note.png", "look"], "note.png is not an image in a supported format"],
     [
       "of more than 25 MB",
       ["--image", "huge.png", "look"],
-      "huge.png has 25.1 MB; an attachment may have 25 MB",
+      "huge.png has 25.1 MB; the limit for attachments is 25 MB",
     ],
     ["that is not there", ["--image", "none.png", "look"], "no such file"],
   ])("refuses one %s, and sends nothing", async (_what, args, reason) => {

@@ -15,10 +15,10 @@ const run = (args: string[], options: GsvOptions = {}): Promise<GsvRun> =>
   gsv(["client", ...args], { ...options, env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" } });
 const sent = () => gateway.requests.map(({ params }) => params as { message: string; runId: string });
 const arrived = (count: number) => expect.poll(() => gateway.requests.length).toBe(count);
-/** What Ctrl-C does to a process. */
+/** Sends this process the signal of Ctrl-C. */
 const interrupt = () => process.emit("SIGINT");
 
-/** Runs go on until they are stopped. `stop` answers "/stop". */
+/** Runs continue until they are stopped. `stop` answers "/stop". */
 function runsFor(stop: FakeMethod): void {
   gateway.methods["chat.send"] = (request) => {
     const { message, runId } = request.params;
@@ -33,13 +33,13 @@ const notInProgress: FakeMethod = ({ params: { message } }) => ({
   ...{ status: "command", command: "stop" },
   response: `Run ${message.split(" ")[1]} is not in progress.`,
 });
-/** Answers the first message after the request in progress. */
+/** Sends the answer to the first message after the current request. */
 function answerLater({ emit }: FakeRequest): void {
   const [{ runId } = { runId: "" }] = sent();
   setTimeout(() => emit("chat", { runId, sessionKey, state: "final", message: assistant("after all") }), 20);
 }
 
-/** The outcome of a message that is left: the gateway does not answer the stop. */
+/** The outcome of a message when the user leaves because the gateway does not answer the stop. */
 async function interruptedTwice(args: string[]): Promise<GsvRun> {
   runsFor(() => new Promise(() => {}));
   const ended = run(args);
@@ -56,12 +56,12 @@ beforeEach(async () => {
 afterEach(() => gateway.close());
 
 describe("Ctrl-C in gsv client with a message", () => {
-  it("stops its run, and no other, says so, and exits with 130", async () => {
+  it("stops only its own run, reports that, and exits with 130", async () => {
     runsFor(stopped);
     const ended = run(["one"]);
     await arrived(1);
     interrupt();
-    expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run is stopped\n" });
+    expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run was stopped\n" });
     expect(sent()[1]?.message).toBe(`/stop ${sent()[0]?.runId}`);
     expect(process.listenerCount("SIGINT")).toBe(0);
   });
@@ -85,7 +85,7 @@ describe("Ctrl-C in gsv client with a message", () => {
     });
   });
 
-  it("says that nothing is stopped when the message waits behind others, and goes on waiting", async () => {
+  it("reports that nothing is stopped when the message is queued, and keeps waiting", async () => {
     runsFor((request) => {
       answerLater(request);
       return notInProgress(request);
@@ -96,15 +96,15 @@ describe("Ctrl-C in gsv client with a message", () => {
     expect(await ended).toEqual({
       code: 130,
       stdout: "after all\n",
-      stderr: "gsv: the message still waits behind others; nothing is stopped (Ctrl-C again leaves)\n",
+      stderr: "gsv: the message is still queued; nothing was stopped (Ctrl-C again leaves)\n",
     });
   });
 
-  it("leaves at the second time, and says that the run goes on", async () => {
+  it("leaves at the second Ctrl-C, and reports that the run continues", async () => {
     expect(await interruptedTwice(["one"])).toEqual({
       code: 130,
       stdout: "",
-      stderr: "gsv: left; the run goes on, and `gsv session preview` shows its answer\n",
+      stderr: "gsv: left; the run continues, and `gsv session preview` shows its answer\n",
     });
   });
 
@@ -115,7 +115,7 @@ describe("Ctrl-C in gsv client with a message", () => {
     });
   });
 
-  it("says why when the stop fails, and goes on waiting", async () => {
+  it("reports why a stop fails, and keeps waiting", async () => {
     runsFor((request) => {
       answerLater(request);
       throw new PeerError(503, "the table does not answer");
@@ -137,7 +137,7 @@ describe("Ctrl-C in gsv client --lines", () => {
     const ended = run(["--lines"], { input: "one\ntwo\nthree\n" });
     await arrived(1);
     interrupt();
-    expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run is stopped\n" });
+    expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run was stopped\n" });
     expect(sent().map(({ message }) => message)).toEqual(["one", expect.stringMatching(/^\/stop /)]);
   });
 

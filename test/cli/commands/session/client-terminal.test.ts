@@ -10,9 +10,9 @@ let gateway: FakeGateway;
 const sessionKey = "agent:main:main";
 const options = () => ({ cwd: newFolder(), env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" } });
 const run = (...args: string[]) => runGsvAtTerminal(["client", ...args], options());
-/** In a process of its own, which gets the signal of a Ctrl-C. */
+/** A separate process, which receives the signal of a Ctrl-C. */
 const start = (...args: string[]) => startGsvAtTerminal(["client", ...args], options());
-/** Resolves when a message is sent and its answer is waited for. */
+/** Resolves when a message has been sent and its answer is pending. */
 async function waits(terminal: TerminalScreen): Promise<void> {
   await terminal.sees(/^….*\(Ctrl-C stops\)/m);
   await expect.poll(() => sent().length).toBe(1);
@@ -24,7 +24,7 @@ const sent = () =>
 const runId = () => sent()[0]?.runId ?? "";
 const chat = (event: object) =>
   gateway.emit("chat", { runId: runId(), sessionKey, ...event } as Events["chat"]);
-/** What stands on the screen, but for the notice that the program was built. */
+/** The text on the screen, except the message that the program is being built. */
 const shown = (terminal: TerminalScreen) =>
   terminal.rows().filter((row) => !row.startsWith("gsv: building the program"));
 const final = (text: string) => chat({ state: "final", message: assistant(text) });
@@ -59,7 +59,7 @@ it("a chat at a terminal shows every running call with its time, in rows above t
 });
 
 describe("gsv client with a message, at a terminal", () => {
-  it("shows at once that it waits, and for how long, and leaves nothing of it behind", async () => {
+  it("shows at once that it waits, and for how long, and removes that afterwards", async () => {
     const terminal = run("hello");
     await waits(terminal);
     await terminal.sees(/… \d+ s \(Ctrl-C stops\)/);
@@ -70,7 +70,7 @@ describe("gsv client with a message, at a terminal", () => {
     expect(shown(terminal)).toEqual(["Good morning."]);
   });
 
-  it("shows Markdown with styles while it comes, and as it is with --plain", async () => {
+  it("shows Markdown with styles while it streams, and unchanged with --plain", async () => {
     const text = "Put **two** bins out:\n\n- paper\n- glass";
     const terminal = run("hello");
     await waits(terminal);
@@ -111,7 +111,7 @@ describe("gsv client with a message, at a terminal", () => {
     ]);
   });
 
-  it("says that it waits for an earlier message, until its own run begins", async () => {
+  it("shows that it waits for an earlier message, until its own run begins", async () => {
     let current = "of another";
     gateway.methods["chat.send"] = ({ params }) => ({ status: "started", runId: params.runId, queued: true });
     gateway.methods["session.stats"] = () => ({ isProcessing: true, queueSize: 1, runId: current });
@@ -125,7 +125,7 @@ describe("gsv client with a message, at a terminal", () => {
     expect(shown(terminal)).toEqual(["Hello."]);
   });
 
-  it("stops the run at the first Ctrl-C, and says so", async () => {
+  it("stops the run at the first Ctrl-C, and reports that", async () => {
     let answer = (_stopped: unknown): void => {};
     gateway.methods["chat.send"] = (request) =>
       request.params.message.startsWith("/stop")
@@ -140,10 +140,10 @@ describe("gsv client with a message, at a terminal", () => {
     await expect.poll(() => sent()[1]?.message).toBe(`/stop ${runId()}`);
     answer(undefined);
     expect(await terminal.ended).toBe(130);
-    expect(shown(terminal)).toEqual(["gsv: the run is stopped"]);
+    expect(shown(terminal)).toEqual(["gsv: the run was stopped"]);
   });
 
-  it("leaves at the second Ctrl-C, and says that the run goes on", async () => {
+  it("leaves at the second Ctrl-C, and reports that the run continues", async () => {
     gateway.methods["chat.send"] = (request) =>
       request.params.message.startsWith("/stop") ? new Promise(() => {}) : started(request);
     const terminal = start("hello");
@@ -153,11 +153,11 @@ describe("gsv client with a message, at a terminal", () => {
     terminal.type("\u0003");
     expect(await terminal.ended).toBe(130);
     expect(shown(terminal)).toEqual([
-      "gsv: left; the run goes on, and `gsv session preview` shows its answer",
+      "gsv: left; the run continues, and `gsv session preview` shows its answer",
     ]);
   });
 
-  it("goes on to say what it waits for when nothing is stopped", async () => {
+  it("shows its progress again when nothing was stopped", async () => {
     gateway.methods["chat.send"] = ({ params: { runId, message } }) =>
       message.startsWith("/stop")
         ? { status: "command", command: "stop", response: "No run in progress." }
@@ -167,7 +167,7 @@ describe("gsv client with a message, at a terminal", () => {
     await terminal.sees("… waiting for an earlier message");
     await expect.poll(() => sent().length).toBe(1);
     terminal.type("\u0003");
-    await terminal.sees(/nothing is stopped \(Ctrl-C again\sleaves\)\n… waiting for an earlier/);
+    await terminal.sees(/nothing was stopped \(Ctrl-C again\sleaves\)\n… waiting for an earlier/);
     terminal.type("\u0003");
     expect(await terminal.ended).toBe(130);
   });

@@ -37,7 +37,7 @@ describe("gsv session history", () => {
 });
 
 describe("gsv session transcript", () => {
-  /** Three pages; the message `large` comes in two pieces. */
+  /** Three pages; the message `large` is split into two pieces. */
   const large = user("x".repeat(100));
   const text = JSON.stringify(large);
   const pages: Record<string, object> = {
@@ -61,7 +61,7 @@ describe("gsv session transcript", () => {
     );
   });
 
-  it("prints one message a line with --json", async () => {
+  it("prints one message per line with --json", async () => {
     answers({ "session.transcript": transcript });
     const { stdout } = await run("session", "transcript", "id", "--json");
     const lines = stdout
@@ -78,12 +78,12 @@ describe("gsv session transcript", () => {
   ])("looks where it is told to: %j", async (options, where) => {
     answers({ "session.transcript": () => ({ sessionId: "id", parts: [], messages: [] }) });
     const { code, stdout, stderr } = await run("session", "transcript", "id", ...options);
-    expect([code, stdout, stderr]).toEqual([0, "", "id: there are no messages in it\n"]);
+    expect([code, stdout, stderr]).toEqual([0, "", "id: no messages\n"]);
     const { maxBytes: _, ...params } = gateway.requests[0]!.params as Record<string, unknown>;
     expect(params).toEqual({ sessionId: "id", ...where });
   });
 
-  it("says so when there is no such conversation", async () => {
+  it("reports a conversation that does not exist", async () => {
     answers({
       "session.transcript": () => {
         throw new PeerError(404, "no conversation id of agent main");
@@ -93,7 +93,7 @@ describe("gsv session transcript", () => {
     expect([code, stderr]).toEqual([1, "gsv: no conversation id of agent main\n"]);
   });
 
-  it("does not ask for the same page without end", async () => {
+  it("does not request the same page forever", async () => {
     answers({ "session.transcript": () => ({ sessionId: "id", parts: [], messages: [], next: "0.0.0.0" }) });
     expect((await run("session", "transcript", "id")).code).toBe(1);
     expect(gateway.requests).toHaveLength(2);

@@ -26,7 +26,7 @@ const hit: SearchHit = {
 const answer = (hits: SearchHit[], waiting = 0) => ({ agentId: "main", hits, count: hits.length, waiting });
 
 describe("gsv search", () => {
-  it("prints when, by whom and where something was said, and its text", async () => {
+  it("prints the time, author, place and text of each match", async () => {
     const heard = { ...hit, role: "assistant", source: "from a group" } as const;
     gateway.methods = { "session.search": () => answer([hit, heard]) };
     const { stdout } = await run("search", "wifi", "password");
@@ -39,19 +39,19 @@ describe("gsv search", () => {
     ]);
   });
 
-  it("asks for what its options say", async () => {
+  it("passes its options to the gateway", async () => {
     gateway.methods = { "session.search": () => answer([]) };
     const { stdout } = await run("search", "tea", "--limit", "3", "--max-chars", "50", "--agent", "work");
-    expect(stdout).toBe("nothing was said about tea\n");
+    expect(stdout).toBe("no messages match tea\n");
     expect(gateway.requests[0]?.params).toEqual({ query: "tea", limit: 3, maxChars: 50, agentId: "work" });
   });
 
-  it("asks again while archives become searchable, and tells of those that do not", async () => {
+  it("searches again while archives are being indexed, and reports those that failed", async () => {
     const waiting = [25, 5, 5];
     gateway.methods = { "session.search": () => answer([hit], waiting.shift()) };
     const { stdout, stderr } = await run("search", "tea", "--json");
     expect(JSON.parse(stdout)).toEqual(answer([hit], 5));
     expect(gateway.requests).toHaveLength(3);
-    expect(stderr).toContain("5 archives could not be looked into");
+    expect(stderr).toContain("5 archives could not be searched");
   });
 });

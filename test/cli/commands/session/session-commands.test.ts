@@ -49,13 +49,13 @@ describe("gsv session", () => {
     expect(lastParams()).toEqual({ offset: 0, limit: 7 });
   });
 
-  it("prints the gateway's answer as it is with --json", async () => {
+  it("prints the gateway's answer unchanged with --json", async () => {
     answers({ "session.get": () => session });
     const { stdout } = await run(["session", "get", "--json"]);
     expect(JSON.parse(stdout)).toEqual(session);
   });
 
-  it("uses the default session where none is named", async () => {
+  it("uses the default session when none is named", async () => {
     answers({ "session.get": () => session });
     const { stdout } = await run(["session", "get"]);
     expect(lastParams()).toEqual({ sessionKey: "agent:main:main" });
@@ -63,7 +63,7 @@ describe("gsv session", () => {
     expect(stdout).toContain("daily at 4:00");
   });
 
-  it("shows whether a session is working", async () => {
+  it("shows whether a session has an active run", async () => {
     answers({ "session.stats": () => ({ ...session, uptime: 1, isProcessing: true, queueSize: 2 }) });
     const { stdout } = await run(["session", "stats", "agent:main:other"]);
     expect(lastParams()).toEqual({ sessionKey: "agent:main:other" });
@@ -84,7 +84,7 @@ describe("gsv session", () => {
     ["a high price", { ...spending, dollars: 12.3456 }, "345 out, $12.35"],
     ["a tiny price", { ...spending, dollars: 0.00001 }, "345 out, less than $0.0001"],
     [
-      "a price that is known in part",
+      "a price that is partly known",
       { ...spending, dollars: 0.5, unpriced: 1 },
       "345 out, at least $0.5000",
     ],
@@ -175,9 +175,9 @@ describe("gsv session", () => {
       }),
     });
     const { stdout } = await run(["session", "context"]);
-    expect(stdout).toContain("2 objects, 1 of them seen by the model (inline)");
+    expect(stdout).toContain("2 objects, 1 of them visible to the model (inline)");
     expect(stdout).toMatch(/archived\s+toolu_1\s+12\s+n__Bash: "ls"\npinned\s+file:gsv:a\.md\s+a\.md/);
-    expect(stdout).toContain("and 2 older calls, whose ids are in the transcript");
+    expect(stdout).toContain("and 2 older calls; the transcript has their ids");
     expect((await run(["session", "activate", "toolu_1"])).stdout).toBe("toolu_1: In the next model call\n");
     expect((await run(["session", "deactivate", "toolu_1"])).stdout).toBe("toolu_1: Out of it\n");
     expect((await run(["session", "pin", "toolu_1"])).stdout).toBe("toolu_1: Pinned\n");
@@ -238,21 +238,21 @@ describe("gsv session", () => {
   ])("refuses to set %s to %s, and says what is possible", async (setting, value) => {
     const { code, stderr } = await run(["session", "set", setting, value]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/one of|is manual|whole number/);
+    expect(stderr).toMatch(/one of|must be|whole number/);
     expect(gateway.requests).toEqual([]);
   });
 
-  it("suggests the setting that was meant, and says how a model without a provider is written", async () => {
+  it("suggests a similar setting, and shows the format of a model", async () => {
     answers({ "session.get": () => ({ ...session, settings: {} }) });
     expect((await run(["session", "set", "modle", "m2"])).stderr).toContain(
       "no setting modle (did you mean model?)",
     );
     const { code, stderr } = await run(["session", "set", "model", "m2"]);
-    expect([code, stderr]).toEqual([2, "gsv: model is provider/id, for instance anthropic/m2\n"]);
+    expect([code, stderr]).toEqual([2, "gsv: model must be provider/id, for example anthropic/m2\n"]);
     expect(gateway.requests.map(({ method }) => method)).toEqual(["session.get"]);
   });
 
-  it("resets a session only when told to for sure", async () => {
+  it("resets a session only after a confirmation", async () => {
     answers({ "session.reset": () => ({ ok: true, sessionKey: "agent:main:main", newSessionId: "id-2" }) });
     expect((await run(["session", "reset"])).code).toBe(2);
     expect(gateway.requests).toEqual([]);
@@ -260,7 +260,7 @@ describe("gsv session", () => {
     expect(stdout).toBe("agent:main:main starts over as id-2\n");
   });
 
-  it("compacts a session and says what was kept", async () => {
+  it("compacts a session and reports the number of kept messages", async () => {
     const archivedTo = "agents/main/sessions/id-1-part5.jsonl.gz";
     answers({ "session.compact": () => ({ ok: true, trimmedMessages: 30, keptMessages: 5, archivedTo }) });
     const { stdout } = await run(["session", "compact", "--keep", "5"]);

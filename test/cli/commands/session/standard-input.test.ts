@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { withInput } from "../../../../cli/commands/session/client-command.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 
-/** Both ends of a socket, as a program gets it from another one. */
+/** Both ends of a socket, as one program passes it to another. */
 async function socketPair(): Promise<[Socket & { fd: number }, Socket]> {
   const path = join(newFolder(), "s");
   const server = createServer().listen(path);
@@ -18,26 +18,28 @@ async function socketPair(): Promise<[Socket & { fd: number }, Socket]> {
   return [Object.assign(here, { fd }), there];
 }
 
-describe("a message with standard input behind it", () => {
-  it("waits for a pipeline that is slow, and says so", async () => {
+describe("a message with standard input appended", () => {
+  it("waits for a slow pipeline, and reports that", async () => {
     const stdin = new PassThrough();
     const notes: string[] = [];
     const whole = withInput("why?", stdin, (text) => notes.push(text), 1);
-    await expect.poll(() => notes).toEqual([expect.stringContaining("waiting for standard input to end")]);
+    await expect
+      .poll(() => notes)
+      .toEqual([expect.stringContaining("waiting for the end of standard input")]);
     stdin.end("late\n");
     expect(await whole).toBe("why?\n\nlate");
   });
 
-  it("is sent without what never comes from the open socket of another program, and says so", async () => {
+  it("is sent without the input of a silent socket of another program, and reports that", async () => {
     const [stdin, other] = await socketPair();
     const notes: string[] = [];
     expect(await withInput("why?", stdin, (text) => notes.push(text), 1)).toBe("why?");
-    expect(notes).toEqual([expect.stringContaining("sent without it")]);
+    expect(notes).toEqual([expect.stringContaining("sending the message without it")]);
     stdin.destroy();
     other.destroy();
   });
 
-  it("has all that comes from a socket which begins in time, however long it takes", async () => {
+  it("contains everything from a socket that sends in time, no matter how long it takes", async () => {
     const [stdin, other] = await socketPair();
     other.write("one ");
     const whole = withInput("why?", stdin, () => {}, 5000);

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => gateway.close());
 
 describe("gsv config", () => {
-  it("keeps an id made of digits a text where the setting is a text, and a number where it is a number", async () => {
+  it("stores digits as text where the setting is a text, and as a number where it is a number", async () => {
     answers({ "config.set": ({ params }) => ({ ok: true, path: params.path }) });
     const id = "channels.whatsapp.accounts.default.phoneNumberId";
     await run(["config", "set", id, "123456789012345678901"]);
@@ -62,7 +62,7 @@ describe("gsv config", () => {
     expect((await run(["config", "set", "userTimezone", "UTC"])).stderr).toBe("");
   });
 
-  it("passes on what the gateway refuses, with its code", async () => {
+  it("prints the gateway's refusal with its code", async () => {
     answers({
       "config.set": () => {
         throw new PeerError(400, "modle: unknown key");
@@ -94,7 +94,7 @@ describe("gsv config over a stored configuration", () => {
   const settings = async (...args: string[]) =>
     JSON.parse((await run(["config", "list", "--json", ...args])).stdout).settings;
 
-  it("lists every setting, with its default where it was changed, and no secret", async () => {
+  it("lists every setting, with its default if it was changed, and no secret", async () => {
     const { stdout } = await run(["config", "list"]);
     expect(stdout).toMatch(/^SETTING +VALUE +DEFAULT, WHERE CHANGED\n/);
     expect(stdout).toMatch(/\ntimeouts\.toolMs +90000 +60000\n/);
@@ -104,18 +104,20 @@ describe("gsv config over a stored configuration", () => {
     expect(await settings()).toMatchObject({ "timeouts.toolMs": 90_000, "compaction.enabled": true });
   });
 
-  it("lists only what was changed when it is told so", async () => {
+  it("lists only changed settings with --changed", async () => {
     expect(await settings("--changed")).toEqual({ "timeouts.toolMs": 90_000, "apiKeys.anthropic": "***" });
     await run(["config", "unset", "timeouts"]);
     await run(["config", "unset", "apiKeys.anthropic"]);
-    expect((await run(["config", "list", "--changed"])).stdout).toContain("nothing is changed");
+    expect((await run(["config", "list", "--changed"])).stdout).toContain(
+      "all settings are at their defaults",
+    );
   });
 
-  it("puts a setting back to its default, also when it has it already", async () => {
+  it("resets a setting to its default, even if it already has it", async () => {
     for (const _time of ["first", "again"])
       expect(await run(["config", "unset", "timeouts.toolMs"])).toMatchObject({
         code: 0,
-        stdout: "timeouts.toolMs is back to its default\n",
+        stdout: "timeouts.toolMs was reset to its default\n",
       });
     expect((await run(["config", "get", "timeouts.toolMs"])).stdout).toBe("60000\n");
     expect((await run(["config", "get", "model.baseUrl"])).stdout).toBe("(not set)\n");

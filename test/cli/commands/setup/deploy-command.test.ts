@@ -39,7 +39,7 @@ afterEach(async () => {
   await gateway.close();
 });
 
-/** Runs a deployment whose stack is played: the stack answers with its outputs. */
+/** Runs a deployment with a simulated stack, which returns its outputs. */
 async function deploy(home: string, options: Invocation["options"] = { yes: true }) {
   const steps: string[][] = [];
   const play: Run = async (command, args) => {
@@ -74,7 +74,7 @@ describe("gsv deploy", () => {
     expect(run.stdout + run.stderr).not.toContain(content.gateway?.token);
   });
 
-  it("writes the agent's first files", async () => {
+  it("writes the agent's initial files", async () => {
     const home = newFolder();
     const token = { url: gateway.url, token: "good-token" };
     await updateConfigFile(join(home, ".config/gsv/config.toml"), { gateway: token });
@@ -95,12 +95,12 @@ describe("gsv deploy", () => {
     const { error } = await deploy(home, { yes: true, stage: "home" });
     await refusing.close();
     expect(error?.message).toContain(
-      "gsv-home is deployed, but these credentials may not make its first token: allow them dynamodb:Query and dynamodb:PutItem on the table gsv-test-table",
+      "gsv-home is deployed, but these credentials may not create its first token; allow them dynamodb:Query and dynamodb:PutItem on the table gsv-test-table",
     );
     expect((await readConfigFile(join(home, ".config/gsv/config.toml"))).gateway).toBeUndefined();
   });
 
-  it("keeps the token that the gateway still takes", async () => {
+  it("keeps a token that the gateway still accepts", async () => {
     const home = newFolder();
     const file = join(home, ".config/gsv/config.toml");
     await updateConfigFile(file, { gateway: { url: gateway.url, token: "good-token" } });
@@ -118,7 +118,7 @@ describe("gsv deploy", () => {
     expect((await readConfigFile(file)).gateway?.token).toMatch(/^gsv_/);
   });
 
-  it("gives the CDK what it was given once, until it is taken back", async () => {
+  it("passes saved settings to the CDK until they are removed", async () => {
     const home = newFolder();
     const contextOf = ({ steps }: { steps: string[][] }) =>
       steps[0]?.filter((_arg, index, args) => args[index - 1] === "-c");
@@ -131,7 +131,7 @@ describe("gsv deploy", () => {
     expect(contextOf(await deploy(home))).toEqual(["stage=dev", "logRetentionDays=14"]);
   });
 
-  it("keeps another stage out of a stage's config file, before it does anything", async () => {
+  it("refuses a config file of another stage before it does anything", async () => {
     const home = newFolder();
     const file = join(home, ".config/gsv/config.toml");
     expect((await deploy(home, { yes: true, stage: "home" })).error).toBeUndefined();
@@ -143,7 +143,7 @@ describe("gsv deploy", () => {
     expect((await deploy(home)).steps[0]).toContain("stage=home");
   });
 
-  it("does not overwrite a token that another gateway still takes", async () => {
+  it("does not overwrite a token that another gateway still accepts", async () => {
     const home = newFolder();
     const file = join(home, ".config/gsv/config.toml");
     const other = await startFakeGateway({});
@@ -151,7 +151,7 @@ describe("gsv deploy", () => {
     await updateConfigFile(file, { gateway: theirs, deploy: { stage: "dev" } });
     const run = await deploy(home);
     await other.close();
-    expect(run.error?.message).toMatch(`holds the token of another gateway, ${other.url}; run `);
+    expect(run.error?.message).toMatch(`contains the token of another gateway, ${other.url}; run `);
     expect((await readConfigFile(file)).gateway).toEqual(theirs);
   });
 
@@ -166,7 +166,7 @@ describe("gsv deploy", () => {
     expect((await readConfigFile(file)).gateway?.url).toBe(gateway.url);
   });
 
-  it("says that there are no AWS credentials before it does anything", async () => {
+  it("reports missing AWS credentials before it does anything", async () => {
     for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"])
       delete process.env[name];
     const home = newFolder();
@@ -179,7 +179,7 @@ describe("gsv deploy", () => {
     expect(run.steps).toEqual([]);
   });
 
-  it("says that no region is set before it does anything", async () => {
+  it("reports a missing region before it does anything", async () => {
     const home = newFolder();
     for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) delete process.env[name];
     process.env.AWS_CONFIG_FILE = join(home, "none");
@@ -188,13 +188,13 @@ describe("gsv deploy", () => {
     expect(run.steps).toEqual([]);
   });
 
-  it("uses the region and the profile it is told to", async () => {
+  it("uses the region and the profile of its options", async () => {
     delete process.env.AWS_REGION;
     expect((await deploy(newFolder(), { yes: true, region: "eu-central-1" })).error).toBeUndefined();
     expect(process.env.AWS_REGION).toBe("eu-central-1");
   });
 
-  it("takes the region of the older variable for both the CDK and the SDK", async () => {
+  it("uses the region of the older variable for both the CDK and the SDK", async () => {
     delete process.env.AWS_REGION;
     process.env.AWS_DEFAULT_REGION = "eu-west-3";
     process.env.AWS_CONFIG_FILE = join(newFolder(), "none");
@@ -203,9 +203,9 @@ describe("gsv deploy", () => {
   });
 
   it.each([
-    [{ yes: true, context: ["alarmEmail"] }, /--context takes key=value/],
-    [{ yes: true, stage: "Prod_1" }, /a stage is a short name/],
-    [{}, /add --yes/],
+    [{ yes: true, context: ["alarmEmail"] }, /--context must be key=value/],
+    [{ yes: true, stage: "Prod_1" }, /a stage has at most 20 characters/],
+    [{}, /pass --yes/],
   ])("refuses %j", async (options, message) => {
     const run = await deploy(newFolder(), options);
     expect(run.error?.message).toMatch(message);

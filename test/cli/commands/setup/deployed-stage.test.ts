@@ -73,7 +73,7 @@ const left = () => ({
 describe("gsv deploy status", () => {
   const status = (options: Invocation["options"] = {}) => run(showDeployment, options);
 
-  it("shows what is deployed, the version that answers, and that nothing differs", async () => {
+  it("shows the deployed stack, its version, and that nothing differs", async () => {
     const found = JSON.parse(await status());
     expect(found).toMatchObject({ stack: "gsv-home", deployed: true, version: "9.9.9", differs: false });
     expect(found.outputs).toEqual({
@@ -88,12 +88,12 @@ describe("gsv deploy status", () => {
     expect(terminal.written()).not.toContain("good-token");
   });
 
-  it("says that a deployment would change something", async () => {
+  it("reports that a deployment would change something", async () => {
     cdkFails = true;
     expect(JSON.parse(await status())).toMatchObject({ differs: true });
   });
 
-  it("compares nothing when it is told so", async () => {
+  it("compares nothing with --no-diff", async () => {
     expect(JSON.parse(await status({ diff: false }))).not.toHaveProperty("differs");
     expect(steps).toEqual([]);
   });
@@ -139,7 +139,7 @@ describe("gsv deploy destroy", () => {
     expect(left()).toEqual({ tables: 1, buckets: 1, secrets: 12 });
   });
 
-  it("deletes every version of every object, the table and the secrets when both are answered", async () => {
+  it("deletes every version of every object, the table and the secrets after both confirmations", async () => {
     const done = destroy({ deleteData: true });
     await answer("Type the stage's name", "home");
     await answer("Type delete", "delete");
@@ -154,9 +154,9 @@ describe("gsv deploy destroy", () => {
     expect(left()).toEqual({ tables: 1, buckets: 1, secrets: 12 });
   });
 
-  it("does not start without a terminal, unless it is told to for sure", async () => {
+  it("does not start without a terminal, except with --yes", async () => {
     Object.assign(terminal.stdin, { isTTY: false });
-    expect(await destroy()).toContain("without a terminal add --yes");
+    expect(await destroy()).toContain("without a terminal, pass --yes");
     expect(steps).toEqual([]);
     expect(JSON.parse(await destroy({ yes: true }))).toMatchObject({ ok: true });
   });
@@ -169,7 +169,7 @@ describe("gsv deploy destroy", () => {
   });
 });
 
-it("deleting a stage's data may be repeated when the first time was cut off", async () => {
+it("deleting a stage's data can be repeated after it was interrupted", async () => {
   stage.tables.clear();
   await deleteStageData("home", { TableName: "T", BucketName: "b" });
   expect(left()).toEqual({ tables: 0, buckets: 0, secrets: 0 });

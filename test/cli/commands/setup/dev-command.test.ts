@@ -16,7 +16,7 @@ import { type GsvHere, gsv, interruptHere, startHere } from "../../run-gsv.ts";
 afterEach(async () => {
   killLeftovers();
   await interruptHere();
-  // `gsv dev` sets this for its process, which here is that of other tests too; 0 is V8's own.
+  // `gsv dev` sets this for its process, which is also that of other tests here. 0 restores V8's default.
   setFlagsFromString("--heap-growing-percent=0");
 });
 
@@ -24,7 +24,7 @@ afterEach(async () => {
 function serve(cwd: string, args: string[] = [], env = {}): Promise<Serving<GsvHere>> {
   return whenReady(startHere(["dev", "--serve", "--json", ...args], { cwd, env }));
 }
-/** Serves in a process of its own. */
+/** Serves in a separate process. */
 function serveApart(cwd: string): Promise<Serving<GsvProcess>> {
   return whenReady(startGsv(cwd, ["dev", "--serve", "--json"]));
 }
@@ -56,12 +56,12 @@ describe("gsv dev with a message on standard input, in a new folder", () => {
     run = await runGsv(cwd, ["dev"], { input: "which files are in this folder?\n" });
   });
 
-  it("answers on standard output alone, and leaves the conversation for other commands", async () => {
+  it("prints only the answer on standard output, and keeps the conversation for other commands", async () => {
     expect(run.code).toBe(0);
     expect(run.stdout).toContain("a-file-of-mine.txt");
     expect(run.stdout.split("\n")[0]).toContain("offline model");
     expect(run.stdout).not.toContain("⏵");
-    expect(run.stderr).toContain("everything is kept in ~/.gsv;");
+    expect(run.stderr).toContain("all data is in ~/.gsv;");
     expect(run.stderr).toMatch(/⏵ \S+ .* ✓/);
 
     const preview = await gsv(["session", "preview", "--json"], { cwd });
@@ -77,7 +77,7 @@ describe("gsv dev with a message on standard input, in a new folder", () => {
     expect(JSON.parse(readFileSync(join(cwd, ".gsv/gateway.json"), "utf8"))).not.toHaveProperty("pid");
   });
 
-  it("keeps what is its user's for its user alone, and handler logs out of the chat", () => {
+  it("lets only the user read the user's files, and keeps handler logs out of the chat", () => {
     expect(run.stdout + run.stderr).not.toContain('"event":');
     expect(readdirSync(join(cwd, ".gsv/logs"))).toEqual(
       expect.arrayContaining(["functions.log", "node.log"]),
@@ -89,7 +89,7 @@ describe("gsv dev with a message on standard input, in a new folder", () => {
 });
 
 describe("gsv dev with messages on standard input", () => {
-  it("gives the agent its files at the first chat, also where it only served before, and once", async () => {
+  it("writes the agent's files once, at the first chat, even if it only served before", async () => {
     const cwd = newFolder();
     const { run } = await serve(cwd);
     await end(run);
@@ -101,7 +101,7 @@ describe("gsv dev with messages on standard input", () => {
     expect(await files()).not.toContain("SOUL.md");
   });
 
-  it("runs commands in its user's environment, not in the local cloud's, and without the model's key", async () => {
+  it("runs commands in the user's environment, not in the local cloud's, and without the model's key", async () => {
     const command =
       "echo region=$AWS_REGION endpoint=$AWS_ENDPOINT_URL_S3 key=$GSV_MODEL_API_KEY other=$MINE";
     const model = await startOpenAiServer(({ turns, tools }) => {
@@ -116,7 +116,7 @@ describe("gsv dev with messages on standard input", () => {
     expect(run.stdout).toContain("region=eu-west-9 endpoint= key= other=key-2");
   });
 
-  it("uses the OpenAI-compatible server that the environment names, and fails when that does", async () => {
+  it("uses the OpenAI-compatible server that the environment names, and fails when that server fails", async () => {
     const asked: string[] = [];
     const server = createServer((request, response) => {
       asked.push(`${request.url} ${request.headers.authorization}`);
@@ -136,7 +136,7 @@ describe("gsv dev with messages on standard input", () => {
     expect(run.code).toBe(1);
   });
 
-  it("says what is missing when the environment names half a model", async () => {
+  it("reports what is missing when the environment names half a model", async () => {
     const run = await gsv(["dev"], { env: { GSV_MODEL: "tiny" } });
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/^gsv: GSV_MODEL is set without GSV_MODEL_BASE_URL[^\n]*\n$/m);
@@ -190,7 +190,7 @@ describe("gsv dev --serve", () => {
     const second = await runGsv(cwd, ["dev", "--serve"]);
     expect(second.code).toBe(1);
     expect(second.stderr).toBe(
-      `gsv: a gateway already runs in .gsv (pid ${ready.pid}); \`gsv client\` connects to it\n`,
+      `gsv: a gateway is already running in .gsv (pid ${ready.pid}); \`gsv client\` connects to it\n`,
     );
     mkdirSync(join(cwd, "below"));
     const below = await runGsv(join(cwd, "below"), ["dev", "--serve"]);
@@ -200,7 +200,7 @@ describe("gsv dev --serve", () => {
     expect(run.stdout().trim().split("\n")).toHaveLength(1);
   });
 
-  it("finds everything again: token, address, sessions, configuration, and the user's own model", async () => {
+  it("keeps its data across restarts: token, address, sessions, configuration, and the user's own model", async () => {
     const cwd = newFolder();
     const first = await serve(cwd, ["--port", String(await freePort())]);
     await gsv(["client", "remember me"], { cwd });
@@ -215,7 +215,7 @@ describe("gsv dev --serve", () => {
     expect(await end(second.run)).toBe(0);
   });
 
-  it("takes a provider's key from the environment, and keeps it out of sight", async () => {
+  it("reads a provider's key from the environment, and never shows it", async () => {
     const cwd = newFolder();
     const { run } = await serve(cwd, [], { ANTHROPIC_API_KEY: "sk-ant-secret" });
     expect(run.stderr()).toMatch(/model: anthropic\/claude-\S+ \(ANTHROPIC_API_KEY\)/);
@@ -223,13 +223,13 @@ describe("gsv dev --serve", () => {
     expect(JSON.parse(config.stdout)).toEqual({ anthropic: "***" });
     await end(run);
     expect(run.stdout() + run.stderr()).not.toContain("sk-ant-secret");
-    // A later start without the key goes on with it.
+    // A later start without the key still uses it.
     const later = await serve(cwd);
     expect(later.run.stderr()).toContain("model: anthropic/claude-");
     await end(later.run);
   });
 
-  it("makes a new token when its own was revoked, and ends the old", async () => {
+  it("creates a new token when its own was revoked, and disconnects the old one", async () => {
     const cwd = newFolder();
     const first = await serve(cwd);
     const { tokens } = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout);
@@ -243,7 +243,7 @@ describe("gsv dev --serve", () => {
     await end(second.run);
   });
 
-  it("goes on after it was killed", async () => {
+  it("continues after it was killed", async () => {
     const cwd = newFolder();
     const first = await serveApart(cwd);
     await gsv(["client", "remember me"], { cwd });
@@ -255,7 +255,7 @@ describe("gsv dev --serve", () => {
     expect(await end(second.run)).toBe(0);
   });
 
-  it("serves on the port it is told to, with 0 on a free one, and says in one line that it is in use", async () => {
+  it("serves on the port of --port, with 0 on a free one, and reports in one line a port in use", async () => {
     const taken = createTcpServer();
     const port = await occupyPort(taken);
     const refused = await gsv(["dev", "--serve", "--port", String(port)]);
@@ -272,7 +272,7 @@ describe("gsv dev --serve", () => {
     await end(elsewhere.run);
   });
 
-  it("has platforms told a tunnel's address, which Telegram takes", async () => {
+  it("registers a tunnel's address with the platforms", async () => {
     const cwd = newFolder();
     const telegram = await startTelegramServer();
     const { run } = await serve(cwd, ["--webhook-url", "https://tunnel.example"]);
@@ -288,7 +288,7 @@ describe("gsv dev --serve", () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("http or https address")]);
   });
 
-  it("says in one line that its folder cannot be written", async () => {
+  it("reports in one line that its folder cannot be written", async () => {
     const cwd = newFolder();
     writeFileSync(join(cwd, "taken"), "a file");
     const run = await gsv(["dev", "--serve", "--data", "taken"], { cwd });
@@ -296,7 +296,7 @@ describe("gsv dev --serve", () => {
     expect(run.stderr).toMatch(/^gsv: .*taken.*--data\n$/);
   });
 
-  it("keeps its data where it is told to, and other commands find it there", async () => {
+  it("keeps its data in the folder of --data, where other commands find it", async () => {
     const cwd = newFolder();
     const { run, ready } = await serve(cwd, ["--data", "elsewhere"]);
     const status = await gsv(["status", "--json", "--data", "elsewhere"], { cwd });
@@ -307,7 +307,7 @@ describe("gsv dev --serve", () => {
 });
 
 describe("gsv node", () => {
-  it("lends a folder to a gateway until it is told to end", async () => {
+  it("gives a gateway access to a folder until a signal", async () => {
     const cwd = newFolder();
     writeFileSync(join(cwd, "note.txt"), "written here");
     const { run } = await serve(cwd);
@@ -328,7 +328,7 @@ describe("gsv node", () => {
 });
 
 describe("a local gateway that is not running", () => {
-  it("is started for one command after the other when several need it at once", async () => {
+  it("is started for one command after the other when several need it concurrently", async () => {
     const cwd = newFolder();
     await gsv(["dev"], { cwd, input: "hello\n" });
     const runs = await Promise.all([1, 2, 3].map(() => runGsv(cwd, ["session", "list", "--json"])));
@@ -336,7 +336,7 @@ describe("a local gateway that is not running", () => {
     for (const { stdout } of runs) expect(JSON.parse(stdout).count).toBe(1);
   });
 
-  it("is not started for a chat or a node, which would end with the command", async () => {
+  it("is not started for a chat or a node, because it would stop with the command", async () => {
     const cwd = newFolder();
     const { run } = await serve(cwd);
     await end(run);

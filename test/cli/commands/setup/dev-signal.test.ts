@@ -10,15 +10,15 @@ import { gsv } from "../../run-gsv.ts";
 
 afterEach(() => {
   killLeftovers();
-  // `gsv dev` sets this for its process, which here is that of other tests too; 0 is V8's own.
+  // `gsv dev` sets this for its process, which is also that of other tests here. 0 restores V8's default.
   setFlagsFromString("--heap-growing-percent=0");
 });
 
-it("gsv dev ends at a signal, also while the full disk keeps the folder's node from connecting", async () => {
+it("gsv dev ends at a signal, even while the full disk keeps the folder's node from connecting", async () => {
   const cwd = newFolder();
   await gsv(["dev"], { cwd });
   const { size } = statSync(join(cwd, ".gsv/table/log-1"));
-  // The kernel's limit of a file's size stands for a full disk. By default it ends the process.
+  // The kernel's limit of a file's size simulates a full disk. By default it kills the process.
   const NODE_OPTIONS = "--import=data:text/javascript,process.on('SIGXFSZ',()=>{})";
   const { child, ended } = startGsv(cwd, ["dev"], { NODE_OPTIONS });
   execFileSync("prlimit", [`--fsize=${size + 2500}:`, "--pid", String(child.pid)]);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readBody, sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
 
-/** A deployed stage `home`, as far as its data is deleted, in the wire formats of SSM, DynamoDB and S3. */
+/** The data of a deployed stage `home`, in the wire formats of SSM, DynamoDB and S3. Supports only its deletion. */
 export interface FakeStage {
   url: string;
   parameters: Map<string, string>;
@@ -12,7 +12,7 @@ export interface FakeStage {
   close(): Promise<void>;
 }
 
-/** Versions that one answer lists: fewer than S3's thousand, so that a test needs several. */
+/** Number of versions per page: fewer than S3's thousand, so that a test needs several pages. */
 const pageSize = 2;
 
 export async function startFakeStage(webSocketUrl: string): Promise<FakeStage> {

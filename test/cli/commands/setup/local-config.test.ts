@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 describe("gsv local-config", () => {
-  it("shows the settings, and the token as stars alone", async () => {
+  it("shows the settings with the token masked", async () => {
     const gateway = { url: "wss://here/ws", token: "gsv_secret" };
     await updateConfigFile(file, { gateway, deploy: { stage: "dev" } });
     const shown = await run(["show"]);
@@ -27,37 +27,40 @@ describe("gsv local-config", () => {
     });
   });
 
-  it("sets and gets one setting, in a file that nobody else can read", async () => {
+  it("sets and gets one setting, in a file that only the user can read", async () => {
     expect((await run(["set", "session.default_key", "agent:main:work"])).code).toBe(0);
     expect((await run(["get", "session.default_key"])).stdout).toBe("agent:main:work\n");
     expect((await run(["get", "node.id"])).stdout).toBe("(not set)\n");
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("reads a token from standard input, and shows it to nobody who did not ask for it", async () => {
+  it("reads a token from standard input, and shows it only on request", async () => {
     const { stdout, stderr } = await run(["set", "gateway.token", "-"], "gsv_secret\n");
     expect(stdout + stderr).not.toContain("gsv_secret");
     expect(readFileSync(file, "utf8")).toContain('token = "gsv_secret"');
     expect((await run(["get", "gateway.token"])).stdout).toBe("gsv_secret\n");
   });
 
-  it("makes the folder of a node absolute, as it is read from anywhere", async () => {
+  it("makes the folder of a node absolute, because it is read from anywhere", async () => {
     await run(["set", "node.workspace", "projects"]);
     expect((await run(["get", "node.workspace"])).stdout).toBe(`${join(home, "projects")}\n`);
   });
 
-  it("names the file, also when there is none", async () => {
+  it("prints the path of the file, even if it does not exist", async () => {
     expect((await run(["path"])).stdout).toBe(`${file}\n`);
-    expect((await run(["show"])).stdout).toBe(`${file} holds no settings; \`gsv init\` writes them\n`);
+    expect((await run(["show"])).stdout).toBe(`${file} has no settings; \`gsv init\` writes them\n`);
   });
 
   it.each([
-    [["get", "gateway.colour"], "no setting gateway.colour; one of gateway.url, gateway.token, node.id"],
+    [
+      ["get", "gateway.colour"],
+      "there is no setting gateway.colour; use one of gateway.url, gateway.token, node.id",
+    ],
     [["set", "gateway", "x"], "no setting gateway;"],
-    [["get", "gateway.ulr"], "no setting gateway.ulr (did you mean gateway.url?); one of"],
-    [["set", "gateway.url", "https://x"], "a gateway url starts with wss://"],
-    [["set", "chat.cost_line", "no"], "chat.cost_line is on or off, not no"],
-    [["set", "node.id", "my laptop!"], "a node's id is of letters, digits and . _ : @ -, at most 64"],
+    [["get", "gateway.ulr"], "no setting gateway.ulr (did you mean gateway.url?); use one of"],
+    [["set", "gateway.url", "https://x"], "the gateway url must start with wss://"],
+    [["set", "chat.cost_line", "no"], "chat.cost_line must be on or off, not no"],
+    [["set", "node.id", "my laptop!"], "a node's id has at most 64 letters, digits and . _ : @ -"],
     [["set", "gateway.token"], "no value for gateway.token"],
   ])("refuses %j", async (args, message) => {
     const { code, stderr } = await run(args);
@@ -77,14 +80,14 @@ describe("gsv init over the config file of another gateway", () => {
   });
   afterEach(() => gateway.close());
 
-  it("saves nothing, and says what replaces it", async () => {
+  it("saves nothing, and says how to replace it", async () => {
     const { code, stderr } = await init();
     expect(code).toBe(1);
-    expect(stderr).toContain("holds the token of another gateway, wss://other/ws; --force replaces it");
+    expect(stderr).toContain("contains the token of another gateway, wss://other/ws; --force replaces it");
     expect(readFileSync(file, "utf8")).toContain("the only copy");
   });
 
-  it("replaces it when it is told to", async () => {
+  it("replaces it with --force", async () => {
     expect((await init("--force")).code).toBe(0);
     expect(readFileSync(file, "utf8")).toContain(gateway.url);
   });

@@ -24,7 +24,7 @@ function folderWith(files: Record<string, string | Uint8Array>): string {
   return folder;
 }
 
-/** Reads an address that is answered with this; nothing else is asked for. */
+/** Reads an address with this answer. Any other request fails. */
 function readUrl(url: string, answer: Fetched) {
   const asked: FetchRequest[] = [];
   const skill = readSkill(url, "/", async (request) => {
@@ -38,7 +38,7 @@ const noNetwork = () => Promise.reject(new Error("nothing is to be fetched"));
 const read = (source: string, cwd = "/") => readSkill(source, cwd, noNetwork);
 
 describe("a skill of a folder", () => {
-  it("is all of its text files, SKILL.md last, without hidden ones, installed packages and links", async () => {
+  it("contains all of its text files, SKILL.md last, without hidden files, installed packages and links", async () => {
     const folder = folderWith({
       "SKILL.md": tea,
       "scripts/brew.sh": "brew",
@@ -51,10 +51,10 @@ describe("a skill of a folder", () => {
     const skill = await read(folder);
     expect(skill.name).toBe("tea-time");
     expect(skill.files.map(({ path }) => path)).toEqual(["a/b/c.md", "scripts/brew.sh", "SKILL.md"]);
-    expect(skill.left).toEqual(["link: not a file of its own", "linked: not a file of its own"]);
+    expect(skill.left).toEqual(["link: not a regular file", "linked: not a regular file"]);
   });
 
-  it("has the folder's name when the skill tells none, and a SKILL.md alone is a skill too", async () => {
+  it("has the folder's name when the skill has none, and a SKILL.md alone is a skill, too", async () => {
     const folder = folderWith({ "SKILL.md": "Boil water.", "notes.md": "not wanted" });
     expect((await read("brewing", join(folder, ".."))).name).toBe("brewing");
     const single = await read("SKILL.md", folder);
@@ -66,17 +66,17 @@ describe("a skill of a folder", () => {
     [
       "a file that is not text",
       { "SKILL.md": tea, "x.png": new Uint8Array([137, 80, 78, 71, 0, 255]) },
-      "x.png: is not text",
+      "x.png is not text",
     ],
-    ["a file with a NUL", { "SKILL.md": `${tea}\0` }, "SKILL.md: is not text"],
-    ["a large file", { "SKILL.md": tea, "data.txt": "x".repeat(300_000) }, "data.txt: has 293 KB"],
+    ["a file with a NUL", { "SKILL.md": `${tea}\0` }, "SKILL.md is not text"],
+    ["a large file", { "SKILL.md": tea, "data.txt": "x".repeat(300_000) }, "data.txt has 293 KB"],
     [
       "five large files",
       {
         "SKILL.md": tea,
         ...Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`${n}.txt`, "x".repeat(250_000)])),
       },
-      "at most 1 MB are installed",
+      "the limit is 1 MB",
     ],
     [
       "many files",
@@ -84,14 +84,14 @@ describe("a skill of a folder", () => {
       "more than 50 files",
     ],
     ["frontmatter that cannot be read", { "SKILL.md": "---\nname: [\n---\nx" }, "SKILL.md: frontmatter"],
-    ["nothing in it", { "SKILL.md": "---\nname: x\n---\n" }, "has no text"],
+    ["nothing in it", { "SKILL.md": "---\nname: x\n---\n" }, "has no description or no instructions"],
   ])("with %s is refused", async (_name, files, reason) => {
     await expect(read(folderWith(files as Record<string, string>))).rejects.toThrow(reason);
   });
 });
 
 describe("a skill of an address", () => {
-  it("is the SKILL.md there, named by itself or by its folder", async () => {
+  it("is the SKILL.md there, named after its file or its folder", async () => {
     const body = (text: string): Fetched => ({ ok: true, body: Buffer.from(text) });
     const { skill, asked } = readUrl("https://example.com/skills/brew/SKILL.md", body("Boil water."));
     expect(await skill).toMatchObject({
@@ -105,7 +105,7 @@ describe("a skill of an address", () => {
 
   it("is refused when it is a web page, or cannot be fetched", async () => {
     const page: Fetched = { ok: true, body: Buffer.from("\n<!DOCTYPE html><p>x") };
-    await expect(readUrl("https://example.com/SKILL.md", page).skill).rejects.toThrow("this is a web page");
+    await expect(readUrl("https://example.com/SKILL.md", page).skill).rejects.toThrow("is a web page");
     const failed: Fetched = { ok: false, reason: "answered with 404", passing: false };
     await expect(readUrl("https://example.com/SKILL.md", failed).skill).rejects.toThrow("answered with 404");
   });
@@ -122,8 +122,8 @@ describe("a skill of an address", () => {
   });
 });
 
-describe("the skills that come with gsv", () => {
-  it.each(shippedSkills)("$name is a whole skill, whose requirements are valid", async ({ name, text }) => {
+describe("the skills included in gsv", () => {
+  it.each(shippedSkills)("$name is complete, and its requirements are valid", async ({ name, text }) => {
     const { document, files } = await read(name, newFolder());
     expect(document).toMatchObject({ name, always: false });
     expect(document.description.length).toBeGreaterThan(30);
@@ -144,7 +144,7 @@ describe("the skills that come with gsv", () => {
     expect(status?.reasons.join()).not.toContain("requires");
   });
 
-  it("give way to a folder of the same name", async () => {
+  it("are overridden by a folder of the same name", async () => {
     const folder = join(folderWith({ "SKILL.md": tea }), "..");
     mkdirSync(join(folder, "git"));
     writeFileSync(join(folder, "git", "SKILL.md"), "My own way with git.");
@@ -152,7 +152,7 @@ describe("the skills that come with gsv", () => {
   });
 });
 
-it("a name becomes a folder's name", () => {
+it("a name is converted to a folder name", () => {
   expect(["GitHub", "Tea  Time!", "../../etc", "--x--", "日本", "a".repeat(80)].map(folderName)).toEqual([
     "github",
     "tea-time",

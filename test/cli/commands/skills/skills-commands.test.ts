@@ -103,12 +103,12 @@ describe("gsv skills add", () => {
       "Install only what you have read",
     ])
       expect(stderr).toContain(shown);
-    expect(stdout).toContain("tea is installed for the agent main; it can be used on laptop");
+    expect(stdout).toContain("installed tea for the agent main; it is usable on laptop");
     expect([...files.keys()]).toEqual(["skills/tea/scripts/brew.sh", "skills/tea/SKILL.md"]);
     expect(sent("workspace.write")).toMatchObject([{ agentId: "main" }, { agentId: "main" }]);
   });
 
-  it("shows the whole SKILL.md at a terminal, names the files that it does not show, and asks", async () => {
+  it("shows the whole SKILL.md at a terminal, lists the files that it does not show, and asks", async () => {
     const cwd = newFolder();
     mkdirSync(join(cwd, "tea"));
     const steps = Array.from({ length: 40 }, (_, n) => `Step ${n + 1}.`);
@@ -124,10 +124,10 @@ describe("gsv skills add", () => {
     expect(await ended).toBe(1);
     expect(files.size).toBe(0);
     const { stderr } = await run(["add", "./tea", "--yes"], { cwd });
-    expect(stderr).toContain("… 28 lines more");
+    expect(stderr).toContain("… 28 more lines");
   });
 
-  it("replaces a skill with all of its files, and names those that it deletes", async () => {
+  it("replaces a skill with all of its files, and lists the files that it deletes", async () => {
     for (const path of ["SKILL.md", "old.md", "scripts/old.sh"]) files.set(`skills/git/${path}`, "old");
     files.set("skills/github/SKILL.md", "another");
     const { stdout, stderr } = await run(["add", "git", "--yes", "--json"]);
@@ -137,14 +137,14 @@ describe("gsv skills add", () => {
     expect(stderr).toMatch(new RegExp(`deleted +${removed.join(", ")}`));
   });
 
-  it("writes nothing without --yes when nobody can be asked", async () => {
+  it("writes nothing without a terminal and without --yes", async () => {
     const { code, stderr } = await run(["add", "git"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("--yes is needed to install git without asking");
+    expect(stderr).toContain("pass --yes to install git");
     expect(files.size).toBe(0);
   });
 
-  it("installs what comes with gsv, under another name and for another agent", async () => {
+  it("installs an included skill, under another name and for another agent", async () => {
     const { stdout } = await run(["add", "git", "--yes", "--json", "--name", "vcs", "--agent", "chef"]);
     expect(JSON.parse(stdout)).toMatchObject({
       agentId: "chef",
@@ -155,38 +155,38 @@ describe("gsv skills add", () => {
     });
     expect(sent("workspace.write")).toMatchObject([{ path: "skills/vcs/SKILL.md", agentId: "chef" }]);
     const again = await run(["add", "git", "--yes", "--name", "vcs"]);
-    expect(again.stderr).toContain("in place of the one that is there");
+    expect(again.stderr).toContain("replacing the installed one");
     expect((await run(["add", "git", "--yes", "--name", "../x"])).code).toBe(2);
   });
 });
 
 describe("gsv skills list, status and update", () => {
-  it("list what is installed, and what can be", async () => {
+  it("list the installed skills and the included ones", async () => {
     skills = [entry("git"), entry("cooking", { location: "skills/cooking/SKILL.md", eligible: false })];
     const { stdout } = await run(["list"]);
     expect(stdout).toMatch(/git +agent main +yes/);
     expect(stdout).toMatch(/cooking +all agents +no/);
-    expect(stdout.split("come with gsv")[1]).toMatch(/\ngithub /);
-    expect(stdout.split("come with gsv")[1]).not.toMatch(/\ngit /);
+    expect(stdout.split("included in gsv")[1]).toMatch(/\ngithub /);
+    expect(stdout.split("included in gsv")[1]).not.toMatch(/\ngit /);
     const { shipped } = JSON.parse((await run(["list", "--json"])).stdout);
     expect(shipped).toContainEqual({ name: "git", description: expect.any(String), installed: true });
   });
 
-  it("show where a skill can be used, and what it lacks", async () => {
+  it("show where a skill is usable, and what it lacks", async () => {
     const lacks = { eligible: false, eligibleHosts: [], reasons: ["laptop: no program gh"] };
     skills = [entry("git"), entry("github", lacks)];
     const { stdout } = await run(["status"]);
-    expect(stdout).toContain("1 of 2 skills can be used");
+    expect(stdout).toContain("1 of 2 skills are usable");
     expect(stdout).toMatch(/git +yes +laptop/);
     expect(stdout).toMatch(/github +no +laptop: no program gh/);
     expect(stdout).toMatch(/laptop +linux +- +git/);
   });
 
-  it("ask the machines, and say which could not be asked", async () => {
+  it("query the machines, and list those that could not be queried", async () => {
     const { stdout } = await run(["update", "--force", "--timeout", "30"]);
     expect(sent("skills.update")).toEqual([{ agentId: "main", force: true, timeoutMs: 30_000 }]);
-    expect(stdout).toContain("1 machine is being asked");
-    expect(stdout).toContain("not asked: server: it has disconnected");
+    expect(stdout).toContain("1 machine is being queried");
+    expect(stdout).toContain("not queried: server: it has disconnected");
     expect((await run(["update", "--timeout", "121"])).code).toBe(2);
   });
 });
@@ -207,22 +207,22 @@ describe("gsv skills remove", () => {
     expect([...files.keys()]).toEqual(["skills/tealeaf/SKILL.md"]);
   });
 
-  it("asks at a terminal, and without one wants --yes", async () => {
+  it("asks at a terminal, and needs --yes elsewhere", async () => {
     files.set("skills/tea/SKILL.md", "x");
     skills = [entry("tea")];
     const unasked = await run(["remove", "tea"]);
     expect(unasked).toMatchObject({ code: 2, stdout: "" });
-    expect(unasked.stderr).toContain("--yes is needed to remove the skill tea of the agent main");
+    expect(unasked.stderr).toContain("pass --yes to remove the skill tea of the agent main");
     const answered = (input: string) => run(["remove", "tea"], { isInteractive: true, input: `${input}\r` });
     const refused = await answered("n");
     expect(refused.stderr).toContain("Remove the skill tea of the agent main (1 file)?");
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing was removed") });
     expect([...files.keys()]).toEqual(["skills/tea/SKILL.md"]);
-    expect((await answered("y")).stdout).toBe("tea is removed from the agent main (1 file)\n");
+    expect((await answered("y")).stdout).toBe("removed tea from the agent main (1 file)\n");
     expect([...files.keys()]).toEqual([]);
   });
 
-  it("leaves a skill of all agents, and says how to hide it", async () => {
+  it("keeps a skill of all agents, and says how to disable it", async () => {
     skills = [entry("tea", { location: "skills/tea/SKILL.md" })];
     const { code, stderr } = await run(["remove", "tea"]);
     expect(code).toBe(1);

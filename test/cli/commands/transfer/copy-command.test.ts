@@ -10,7 +10,7 @@ import { type GsvRun, gsv } from "../../run-gsv.ts";
 
 let gateway: LocalGateway;
 let node: RunningNode;
-/** The folder of the node laptop, and that where the command runs. */
+/** The folder of the node laptop, and the working directory of the command. */
 let [there, here] = ["", ""];
 let token = "";
 
@@ -34,7 +34,7 @@ const cp = (args: string[], isTTY = false): Promise<GsvRun> =>
   gsv(["cp", ...args], { cwd: here, isTTY, env: { GSV_URL: gateway.ws, GSV_TOKEN: token } });
 
 describe("gsv cp", () => {
-  it("copies from here to a node and back, into folders by the source's name", async () => {
+  it("copies from this machine to a node and back, into folders by the source's name", async () => {
     writeFileSync(join(here, "a:b.txt"), "content");
     mkdirSync(join(here, "back"));
     expect(await cp(["./a:b.txt", "laptop:new/"])).toMatchObject({
@@ -48,12 +48,12 @@ describe("gsv cp", () => {
     expect(readFileSync(join(here, "back/a:b.txt"), "utf8")).toBe("content");
   });
 
-  it("copies more than one part, with its progress on a terminal alone", async () => {
+  it("copies more than one part, with its progress only on a terminal", async () => {
     const content = Buffer.alloc(17_000_000, "0123456789");
     writeFileSync(join(here, "large.bin"), content);
     const { code, stderr } = await cp(["large.bin", "laptop:large.bin"], true);
     expect(code).toBe(0);
-    expect(stderr).toContain("asking for the file");
+    expect(stderr).toContain("requesting the file");
     expect(readFileSync(join(there, "large.bin")).equals(content)).toBe(true);
     expect((await cp(["laptop:large.bin", "copy.bin"])).stderr).toBe("");
     expect(readFileSync(join(here, "copy.bin")).equals(content)).toBe(true);
@@ -83,9 +83,9 @@ describe("gsv cp", () => {
 });
 
 describe("the progress of a copy", () => {
-  it("counts a byte half when it is stored, and whole when it has arrived", () => {
+  it("counts a byte half when it is stored, and fully when it has arrived", () => {
     const size = 1024 ** 3;
-    expect(progressText({ sent: 0, received: 0 }, 0)).toBe("asking for the file");
+    expect(progressText({ sent: 0, received: 0 }, 0)).toBe("requesting the file");
     expect(progressText({ sent: size / 2, received: 0, size }, 8 * 1024 ** 2)).toBe(
       "[######------------------] 25%  sent 512 MB of 1 GB  8 MB/s",
     );

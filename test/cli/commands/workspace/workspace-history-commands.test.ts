@@ -42,14 +42,14 @@ const put = (path: string, text: string) => bucket.put(`agents/main/${path}`, te
 const peek = (path: string) => bucket.peek(`agents/main/${path}`);
 
 describe("the history of a workspace", () => {
-  it("says how it begins when there is none", async () => {
+  it("says how to start it when there is none", async () => {
     expect((await run("log")).stdout).toContain("gsv workspace checkpoint");
     expect((await run("clone", "x")).stderr).toContain("gsv workspace checkpoint");
     expect((await run("show")).stderr).toContain("no commit HEAD");
     expect((await run("diff")).stdout).toContain("+be kind");
   });
 
-  it("shows commits, differences and files as they were", async () => {
+  it("shows commits, differences and earlier versions of files", async () => {
     expect((await run("checkpoint", "the", "start")).stdout).toMatch(/^committed [0-9a-f]{7}\n$/);
     expect((await run("checkpoint")).stdout).toBe("nothing has changed\n");
     await put("notes/a.md", "one\nthree\n");
@@ -72,7 +72,7 @@ describe("the history of a workspace", () => {
     expect((await run("diff")).stdout).toBe("(no difference)\n");
   });
 
-  it("puts a file back, and what the restore replaced too", async () => {
+  it("restores a file, and the version that the restore replaced", async () => {
     await run("checkpoint");
     await put("SOUL.md", "be rude\n");
     const { stdout } = await run("restore", "HEAD", "SOUL.md");
@@ -83,7 +83,7 @@ describe("the history of a workspace", () => {
     expect((await run("restore", again, "none.md")).stderr).toContain("none.md is not in the commit");
   });
 
-  it("puts every file back only with --all, and when it is told so", async () => {
+  it("restores every file only with --all and a confirmation", async () => {
     await run("checkpoint");
     await put("SOUL.md", "be rude\n");
     await put("later.md", "x\n");
@@ -95,7 +95,7 @@ describe("the history of a workspace", () => {
     expect([peek("SOUL.md"), peek("later.md")]).toEqual(["be kind\n", undefined]);
   });
 
-  it("is brought to a folder, page by page, where git works with it", async () => {
+  it("is cloned to a folder, page by page, where git can use it", async () => {
     for (let i = 0; i < 3; i++) {
       await put(
         `n${i}.md`,

@@ -45,7 +45,7 @@ const refuseReports = () => {
   gateway.answer = ({ method }) => (method === "node.exec.event" ? unavailable : undefined);
 };
 
-/** A node in a process of its own, which a test may kill. */
+/** A node in a separate process, which a test may kill. */
 function nodeProcess() {
   const runtime = JSON.stringify(join(import.meta.dirname, "../../../../cli/node/node-runtime.ts"));
   const options = {
@@ -61,7 +61,7 @@ function nodeProcess() {
 }
 
 describe("the report of a background command's end", () => {
-  it("is a line of the node's log, which names neither the command nor its output", async () => {
+  it("is a line of the node's log, which contains neither the command nor its output", async () => {
     const lines: string[] = [];
     await nodeOf({ onLog: (line) => lines.push(line) });
     background("one", "echo secret");
@@ -73,7 +73,7 @@ describe("the report of a background command's end", () => {
     expect(lines.join("\n")).not.toContain("secret");
   });
 
-  it("is repeated over lost connections until it is accepted, and not after that", async () => {
+  it("is repeated across lost connections until it is accepted", async () => {
     refuseReports();
     await nodeOf();
     background("call", "echo out");
@@ -90,7 +90,7 @@ describe("the report of a background command's end", () => {
     expect(new Set(reports().map(({ eventId }) => eventId)).size).toBe(1);
   });
 
-  it("is told by the next start of the node when it was stopped before it could, and by no other node", async () => {
+  it("is sent at the next start of the same node when the node was stopped before it could send it", async () => {
     refuseReports();
     const node = await nodeOf();
     background("call", "echo out");
@@ -107,7 +107,7 @@ describe("the report of a background command's end", () => {
     expect(again).toMatchObject({ event: "finished", exitCode: 0, outputTail: "out\n", callId: "call" });
   });
 
-  it("says after a kill of the node that it is not known, and of an end that was known what it was", async () => {
+  it("says after a kill of the node that the outcome is unknown, unless it was recorded", async () => {
     refuseReports();
     const child = nodeProcess();
     await until(() => gateway.of("connect").length === 1, "it connects");
@@ -127,7 +127,7 @@ describe("the report of a background command's end", () => {
     );
     expect(told).toEqual({
       over: { event: "finished", outputTail: "out\n" },
-      left: { event: "failed", outputTail: expect.stringContaining("is not known; it may still run") },
+      left: { event: "failed", outputTail: expect.stringContaining("unknown; it may still be running") },
     });
     await until(
       () => !readdirSync(journalFolder()).some((name) => name.endsWith(".json")),

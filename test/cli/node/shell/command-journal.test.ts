@@ -10,9 +10,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Above every id that a system gives: no process has it. */
+/** Above the max process id: no process has it. */
 let lastPid = 2 ** 30;
-/** The journal of the node's next process. Those before it are no more. */
+/** The journal of the node's next process. The earlier ones are dead. */
 const journal = (files = fs) =>
   openJournal(folder, { url: "wss://gateway", nodeId: "laptop" }, { pid: ++lastPid, files });
 const end = { eventId: "e", sessionId: "s", event: "finished", exitCode: 0 } as const;
@@ -23,13 +23,13 @@ const failing = (...names: (keyof typeof fs)[]) => {
   return { ...fs, ...Object.fromEntries(names.map((name) => [name, fail])) };
 };
 
-it("a report outlives a node that could not write it to a full disk, and was killed", () => {
+it("a report survives when the node could not write it to a full disk and was killed", () => {
   journal().keep(end);
   expect(journal(failing("writeFileSync")).left).toEqual([end]);
   expect(journal().left).toEqual([end]);
 });
 
-it("a node whose folder has become read-only starts, and knows what is to be reported", () => {
+it("a node whose folder is read-only starts, and reports its commands", () => {
   journal().keep(end);
   expect(journal(failing("mkdirSync", "writeFileSync", "renameSync", "rmSync")).left).toEqual([end]);
 });

@@ -31,7 +31,7 @@ let runs = 0;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "gsv-stopped-"));
   gateway = await startLocalGateway({ dir: join(folder, "data"), log: () => {} });
-  // It calls Bash with the arguments that the last message holds.
+  // Calls Bash with the arguments in the last message.
   model = await startOpenAiServer(({ turns }) => {
     const last = turns.at(-1)!;
     if (last.text.includes("System event")) return { text: "so it ended" };
@@ -68,13 +68,13 @@ const isRunning = () => processesNamed(sleep).length > 0;
 const state = async () => (await readSession(gateway.world.table, sessionKey))!;
 const isOver = () => until(() => !isRunning(), "nothing of the command runs");
 
-/** The texts that the model was given as results of its calls. */
+/** The results of the model's calls, as text. */
 async function results(): Promise<string[]> {
   const messages = await readMessages(gateway.world, await state());
   return messages.filter(({ role }) => role === "toolResult").map(textOf);
 }
 
-/** A run whose model has called Bash. @returns its id, once the command runs */
+/** Starts a run whose model calls Bash. @returns its id, once the command runs */
 async function running(args: Record<string, unknown>, isPending = true): Promise<string> {
   const runId = randomUUID();
   await client.call("chat.send", { sessionKey, message: JSON.stringify(args), runId });
@@ -85,7 +85,7 @@ async function running(args: Record<string, unknown>, isPending = true): Promise
 
 const stop = () => client.call("chat.send", { sessionKey, message: "/stop" });
 
-describe("a stop ends on the machine", () => {
+describe("a stop kills on the machine", () => {
   it.each([
     ["a command, before it writes its file", () => `${sleep}; date > late.txt`],
     ["what the command's children have started", () => `sh -c 'sh -c "${sleep}; date > late.txt" & wait'`],
@@ -134,7 +134,7 @@ it.each([
   ]);
 });
 
-it("a call that times out is ended on the machine, and the model is told", async () => {
+it("a call that times out is killed on the machine, and the model receives the reason", async () => {
   const runId = await running({ command: `${sleep}; date > late.txt` });
   const { step, deadline } = (await state()).run!;
   await gateway.fire("timer", { kind: "tool-timeout", sessionKey, runId, step, deadline });
@@ -146,7 +146,7 @@ it("a call that times out is ended on the machine, and the model is told", async
   ]);
 });
 
-it("a call that a client made itself is ended when the client goes, and that of another client is not", async () => {
+it("a call that a client made is cancelled when that client disconnects, and no other client's call is", async () => {
   const leaving = await openClient(gateway.ws, clientToken, "leaving");
   const others = uniqueSleep();
   const call = (command: string) => ({ tool: "laptop__Bash", args: { command } });

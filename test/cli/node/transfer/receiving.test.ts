@@ -23,8 +23,8 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 /**
- * A machine whose gateway answers this before each part is fetched.
- * @returns it, what it reported, and the memory that each part was fetched into
+ * A machine whose gateway gives these answers before each part is fetched.
+ * @returns the machine, its reports, and the buffers of the parts
  */
 function machine(beforePart: (part: number) => void) {
   const reports: unknown[] = [];
@@ -52,28 +52,25 @@ const modeOf = (name: string) => statSync(join(folder, name)).mode & 0o777;
 it.each([
   ["the usual mode of a new file", undefined, 0o666 & ~process.umask()],
   ["the mode of the file that it replaces", 0o640, 0o640],
-])(
-  "a file that arrives can be read by nobody else until it is whole, then it has %s",
-  async (_, old, mode) => {
-    if (old !== undefined) {
-      writeFileSync(join(folder, file.path), "old");
-      chmodSync(join(folder, file.path), old);
-    }
-    const modes: number[] = [];
-    const { transfers, reports } = machine(() => modes.push(modeOf(part)));
-    transfers.handle("transfer.receive", file);
-    await transfers.settled();
-    modes.push(modeOf(part));
-    transfers.handle("transfer.end", file);
-    await transfers.settled();
-    expect(reports).toContainEqual({ method: "transfer.done", transferId: 7, bytesWritten: file.size });
-    expect(modes).toEqual(Array.from({ length: 5 }, () => 0o600));
-    expect(modeOf(file.path)).toBe(mode);
-    expect(readFileSync(join(folder, file.path))).toEqual(content);
-  },
-);
+])("only the user can read a file until it is complete, then it has %s", async (_, old, mode) => {
+  if (old !== undefined) {
+    writeFileSync(join(folder, file.path), "old");
+    chmodSync(join(folder, file.path), old);
+  }
+  const modes: number[] = [];
+  const { transfers, reports } = machine(() => modes.push(modeOf(part)));
+  transfers.handle("transfer.receive", file);
+  await transfers.settled();
+  modes.push(modeOf(part));
+  transfers.handle("transfer.end", file);
+  await transfers.settled();
+  expect(reports).toContainEqual({ method: "transfer.done", transferId: 7, bytesWritten: file.size });
+  expect(modes).toEqual(Array.from({ length: 5 }, () => 0o600));
+  expect(modeOf(file.path)).toBe(mode);
+  expect(readFileSync(join(folder, file.path))).toEqual(content);
+});
 
-it("a pause while a request waits to be repeated keeps what was received, and reports nothing", async () => {
+it("a pause while a request waits for its retry keeps the received parts, and reports nothing", async () => {
   vi.spyOn(Math, "random").mockReturnValue(1);
   const { transfers, reports } = machine((number) => {
     if (number < 2) return;
@@ -87,7 +84,7 @@ it("a pause while a request waits to be repeated keeps what was received, and re
   expect(reports).toEqual([]);
 });
 
-it("one piece of memory holds each part in turn", async () => {
+it("all parts use one buffer", async () => {
   const { transfers, memory } = machine(() => {});
   transfers.handle("transfer.end", file);
   await transfers.settled();
@@ -95,7 +92,7 @@ it("one piece of memory holds each part in turn", async () => {
   expect(new Set(memory).size).toBe(1);
 });
 
-it("the storage's answer is read into the memory that is given, and one that does not fit is an error", async () => {
+it("the storage's answer is read into the given buffer, and one that does not fit is an error", async () => {
   const storage = await startStorage();
   onTestFinished(() => storage.close());
   storage.objects.set("part", "x".repeat(200_000));
