@@ -1,5 +1,5 @@
 import { skipReason, submitBeat } from "../../shared/heartbeat/beat.ts";
-import { readBeat, planNextBeat } from "../../shared/heartbeat/beat-state.ts";
+import { planNextBeat, readBeat } from "../../shared/heartbeat/beat-state.ts";
 import { beatSettings } from "../../shared/heartbeat/beat-times.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { TimerEvent } from "../../shared/world/world.ts";

@@ -1,9 +1,9 @@
+import { fileType } from "../objects/file.ts";
 import { contentHash, metadataView, sha256 } from "../objects/hash.ts";
 import { resultText } from "../objects/toolcall.ts";
 import type { ActivatedObject, ArchivedCall } from "../protocol/context-objects.ts";
 import type { ContextEntry, ContextResult } from "../protocol/session-results.ts";
 import { type ContextCall, isContextTool, titleOf } from "./context-calls.ts";
-import { fileType } from "./object-lines.ts";
 import { activeIds, type ContextView } from "./view.ts";
 
 /** SHA-256, in hex, of the ids of the objects whose content a model sees: without duplicates, sorted, joined by line feeds. */

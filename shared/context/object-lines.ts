@@ -1,3 +1,4 @@
+import { fileType } from "../objects/file.ts";
 import type { ActivatedObject, ArchivedCall } from "../protocol/context-objects.ts";
 import type { ToolResultMessage } from "../protocol/messages.ts";
 import { type ContextCall, contextTools, titleOf } from "./context-calls.ts";

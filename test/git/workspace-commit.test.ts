@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changesOf, blobsOf, findCommit, listCommits } from "../../shared/git/commits.ts";
+import { blobsOf, changesOf, findCommit, listCommits } from "../../shared/git/commits.ts";
 import { encodeObject, treeBody } from "../../shared/git/git-object.ts";
 import { openRepository } from "../../shared/git/repository.ts";
 import { commitWorkspace } from "../../shared/git/workspace-commit.ts";

@@ -107,7 +107,11 @@ describe("the guarded fetch", () => {
     ["file", "file:///etc/passwd", "only https is allowed"],
     ["data", "data:text/plain,hi", "only https is allowed"],
     ["ftp", "ftp://media.example/a", "only https is allowed"],
-    ["credentials in the address", "https://user:secret@media.example/", "an address with credentials is not allowed"],
+    [
+      "credentials in the address",
+      "https://user:secret@media.example/",
+      "an address with credentials is not allowed",
+    ],
     ["an IPv6 zone", "https://[fe80::1%25eth0]/", "not a valid address"],
     ["what is no URL", "media.example/a.png", "not a valid address"],
   ])("refuses %s", async (_what, url, reason) => {

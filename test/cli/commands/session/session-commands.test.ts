@@ -83,11 +83,7 @@ describe("gsv session", () => {
     ],
     ["a high price", { ...spending, dollars: 12.3456 }, "345 out, $12.35"],
     ["a tiny price", { ...spending, dollars: 0.00001 }, "345 out, less than $0.0001"],
-    [
-      "a price that is partly known",
-      { ...spending, dollars: 0.5, unpriced: 1 },
-      "345 out, at least $0.5000",
-    ],
+    ["a price that is partly known", { ...spending, dollars: 0.5, unpriced: 1 }, "345 out, at least $0.5000"],
     ["a model that is free", { ...spending, dollars: 0, unpriced: 0 }, "345 out, free"],
     ["no price", { ...spending, dollars: 0, unpriced: 2 }, "345 out, price unknown"],
     ["a single call", { ...spending, calls: 1, cacheRead: 0, dollars: 0 }, "1 call, 1,000 in, 345 out, free"],
