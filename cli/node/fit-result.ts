@@ -47,7 +47,7 @@ function largestThatFits(
  * Removes the middle of a string longer than `chars`. A line in its place states the number of removed
  * characters.
  */
-export function cutMiddle(text: string, chars: number): string {
+function cutMiddle(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const head = headOf(text, Math.ceil(chars / 2));
   const tail = tailOf(text, Math.floor(chars / 2));

@@ -38,7 +38,7 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<End
 }
 
 /** Answers one request of a function URL with what the function returns for it. */
-export async function answerByFunction(
+async function answerByFunction(
   request: HttpRequest,
   { invoke, onError }: FunctionUrlOptions,
 ): Promise<HttpResponse> {

@@ -48,7 +48,7 @@ export function sendJson(
   response.end(text);
 }
 
-export const eventStreamHeaders = {
+const eventStreamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
 };

@@ -52,7 +52,7 @@ function compares(found: ItemValue | undefined, operator: string, value: string 
 }
 
 /** Numbers by value, texts by their UTF-8 bytes. */
-export function orderOf(a: string | number | boolean, b: string | number | boolean): number {
+function orderOf(a: string | number | boolean, b: string | number | boolean): number {
   if (typeof a === "string" && typeof b === "string") return compareText(a, b);
   return Number(a) - Number(b);
 }

@@ -7,7 +7,7 @@ export class StoreLockedError extends StoreError {
 }
 
 /** A change was rejected because the disk is full. Nothing was written; the change can be retried. */
-export class DiskFullError extends StoreError {
+class DiskFullError extends StoreError {
   override name = "DiskFullError";
 }
 

@@ -57,7 +57,7 @@ export class FunctionError extends Error {
   }
 }
 
-export class UnknownFunctionError extends Error {}
+class UnknownFunctionError extends Error {}
 
 /** The function was not started: the account runs as many as it may. */
 export class ThrottledError extends Error {

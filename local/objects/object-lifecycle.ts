@@ -8,7 +8,7 @@ const dayMs = 24 * 3600 * 1000;
 const intervalMs = 3600 * 1000;
 
 /** Removes the expired objects of all buckets. @param now epoch ms */
-export async function removeExpired(store: Store, rules: readonly Expiration[], now: number): Promise<void> {
+async function removeExpired(store: Store, rules: readonly Expiration[], now: number): Promise<void> {
   for (const bucket of store.buckets) {
     for (const { prefix, days } of rules) {
       for (const key of await findKeys(store, bucket, prefix)) {

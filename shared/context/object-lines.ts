@@ -4,7 +4,7 @@ import type { ToolResultMessage } from "../protocol/messages.ts";
 import { type ContextCall, contextTools, titleOf } from "./context-calls.ts";
 
 /** The line about a call whose result the model does not see. */
-export function callLine({ id, tool, status, characters }: Omit<ArchivedCall, "at" | "line">, args: string) {
+function callLine({ id, tool, status, characters }: Omit<ArchivedCall, "at" | "line">, args: string) {
   return `- id=${id} type=toolcall tool=${tool} args=${args} status=${status} ${sizeOf(characters)}`;
 }
 

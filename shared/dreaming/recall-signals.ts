@@ -76,7 +76,7 @@ export function scoreOf(signals: Signals, weights: SignalWeights): number {
 }
 
 /** Normalizes a question: its words, sorted, without stop words, accents and endings. */
-export function questionOf(query: string): string {
+function questionOf(query: string): string {
   const terms = [...new Set(termsOf(query))].sort().join(" ");
   return terms === "" ? plainText(query).replaceAll(/\s+/g, " ").trim() : terms;
 }

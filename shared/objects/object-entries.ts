@@ -230,7 +230,7 @@ export interface Wanted {
 }
 
 /** Maximum versions to build in search of a hash, because each version of a long chat is slow to build. */
-export const maxSearched = 100;
+const maxSearched = 100;
 
 /**
  * The object with this id, or the only call with this provider id. The id may be in double brackets, as in references

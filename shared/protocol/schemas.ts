@@ -90,7 +90,7 @@ export interface SessionSettings {
   maxTokens?: number;
 }
 
-export const toolDefinitionField = v.object({
+const toolDefinitionField = v.object({
   name: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, _ and -, at most 64")),
   description: v.optional(v.pipe(v.string(), v.maxLength(4096)), ""),
   inputSchema: v.optional(jsonObject, { type: "object", properties: {} }),

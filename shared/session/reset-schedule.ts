@@ -102,7 +102,7 @@ export async function resetRules(
  * The schedule's name is made of the session and the time, so that a retry does not create a second one.
  * @returns the time for `resetScheduledFor`, when a schedule was created
  */
-export async function scheduleReset(
+async function scheduleReset(
   { schedules, configuration }: ResetPlanning,
   state: SessionState,
   now: number,

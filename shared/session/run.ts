@@ -165,11 +165,6 @@ export function shrinkSteps({ attempt }: Run, shrunk: NonNullable<Run["shrunk"]>
   return [set(["run", "attempt"], attempt - 1), set(["run", "shrunk"], shrunk)];
 }
 
-/** The name of a run's current step: `{runId}/{step}`. */
-export function stepName({ runId, step }: Run): string {
-  return `${runId}/${step}`;
-}
-
 function configuredBy({ configurationVersion }: Configured): Configured {
   return configurationVersion === undefined ? {} : { configurationVersion };
 }

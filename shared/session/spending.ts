@@ -75,7 +75,7 @@ export function spentAfterReset({ day }: StoredSpending): StoredSpending {
 type Spent = Pick<SessionState, "spent">;
 
 /** What a session has spent since its last reset. */
-export function sessionSpent({ spent }: Spent): Spending {
+function sessionSpent({ spent }: Spent): Spending {
   return read(spent?.session).spending;
 }
 
@@ -87,7 +87,7 @@ export function turnSpent({ spent }: Spent): (Spending & { runId: string }) | un
 }
 
 /** What a session has spent on a day. @param date `YYYY-MM-DD` in the user's timezone */
-export function spentOn({ spent }: Spent, date: string): Spending {
+function spentOn({ spent }: Spent, date: string): Spending {
   const { spending, label } = read(spent?.day);
   return label === date ? spending : nothingSpent;
 }

@@ -73,7 +73,7 @@ export async function advance(
 }
 
 /** The end whose turn it is; undefined when the transfer has ended. */
-export function turnOf({ step, source, destination }: Transfer): TransferEnd | undefined {
+function turnOf({ step, source, destination }: Transfer): TransferEnd | undefined {
   if (step === "asked" || step === "sending") return source;
   return step === "offered" || step === "stored" ? destination : undefined;
 }

@@ -50,7 +50,7 @@ const filesOfAudiences: Record<Audience, ReadonlySet<FileKind>> = {
  * What a session may see of its agent's workspace, in its prompt and by tools (docs/decisions/private-memory.md). A file
  * that is new to this table is of the kind `other`, which shared sessions do not see.
  */
-export function visibleFiles(audience: Audience): ReadonlySet<FileKind> {
+function visibleFiles(audience: Audience): ReadonlySet<FileKind> {
   return filesOfAudiences[audience];
 }
 

@@ -60,7 +60,7 @@ export function readableExtras(extras: readonly ActivatedObject[], audience: Aud
   return extras.filter(({ source }) => source.kind !== "file" || isReadable(audience, source.path));
 }
 
-export function isReadable(audience: Audience, path: string): boolean {
+function isReadable(audience: Audience, path: string): boolean {
   try {
     checkReadable(audience, path);
     return true;

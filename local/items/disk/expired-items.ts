@@ -7,7 +7,7 @@ import type { StoredItem } from "../keyed-items.ts";
  * @param now epoch seconds
  * @returns how many were deleted
  */
-export async function deleteExpired(store: ItemStore, now: number): Promise<number> {
+async function deleteExpired(store: ItemStore, now: number): Promise<number> {
   const isExpired = ({ expiresAt }: StoredItem) => typeof expiresAt === "number" && expiresAt < now;
   const expired = [...store.all()].filter(isExpired);
   let deleted = 0;

@@ -22,7 +22,7 @@ import {
 } from "./bridge-outbox.ts";
 
 /** Capability of a bridge that confirms each message by `channel.delivered`. */
-export const receiptCapability = "channel-receipts";
+const receiptCapability = "channel-receipts";
 
 /** TTL of a bridge's record after its last attach, in seconds. */
 const knownSeconds = 90 * 86_400;

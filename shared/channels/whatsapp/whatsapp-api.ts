@@ -14,7 +14,7 @@ import type { ChannelAccount, PlatformFailure, SendOutcome } from "../channel.ts
 const version = "v25.0";
 
 /** Error code: the user has not written for 24 hours, so only templates are delivered. */
-export const windowClosed = 131047;
+const windowClosed = 131047;
 
 /** Wait in milliseconds after too many messages to one person. WhatsApp allows one message in six seconds. */
 const pairRateWaitMs = 6000;

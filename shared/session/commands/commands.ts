@@ -63,7 +63,7 @@ export type CommandReply =
   | { entry: { kind: "reset" } | { kind: "compact"; keep: number } };
 
 /** Messages that a compaction keeps when no count is given. */
-export const defaultKeepMessages = 20;
+const defaultKeepMessages = 20;
 
 const help = [
   "Commands:",
