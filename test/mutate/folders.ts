@@ -18,7 +18,7 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/cli/commands/cron/cron-commands",
     "test/cron/killed-run",
   ],
-  "shared/transfer": ["test/transfer/**"],
+  "shared/transfer": ["test/transfer/{transfer-steps,transfer-parts}", "test/transfer/*"],
   "shared/recall": ["test/recall/**", "test/cli/commands/session/search-command"],
   "shared/memory": ["test/memory/**", "test/agent/compaction/memories", "test/agent/tools/memory-tool"],
   "shared/git": ["test/git/**", "test/agent/tools/history-tools", "test/memory/**"],
