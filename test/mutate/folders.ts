@@ -4,13 +4,13 @@
  */
 export const testsOf: Record<string, readonly string[]> = {
   "shared/session": [
-    "test/session/**",
-    "test/timer/**",
-    "test/socket/{command-results,background-commands,node-calls,nested-params}",
-    "test/cli/commands/session/{session,export,history}-commands",
-    "test/agent/{reset,reset-by-policy,failed-run,cut-answer,announcements,session-size}",
+    "test/session/!(large-archive)",
+    "test/timer/*",
     "test/agent/compaction/{memories,compaction-cut}",
     "test/agent/context/{provenance,history,prompt}",
+    "test/cli/commands/session/{session,export,history}-commands",
+    "test/agent/{failed-run,cut-answer,reset-by-policy,reset}",
+    "test/socket/{command-results,background-commands,node-calls,nested-params,transcript-page}",
     "test/webhook/{redelivery,handler}",
   ],
   "shared/cron": [
