@@ -11,12 +11,10 @@ export function parseDuration(text: string): number | undefined {
   if (rest === "") return undefined;
   let total = 0;
   while (rest !== "") {
-    // `2h30m` has no space between its parts.
-    rest = rest.replace(/^(\d+[a-z])(?=\d)/, "$1 ");
     const found = amountPattern.exec(rest);
     if (!found) return undefined;
     const [whole, count = "", unit = ""] = found;
-    const number = count === "half an" ? 0.5 : /^an?$/.test(count) ? 1 : Number(count);
+    const number = count === "half an" ? 0.5 : count.startsWith("a") ? 1 : Number(count);
     total += number * (unitMs[unit.charAt(0)] ?? 0);
     rest = rest.slice(whole.length);
   }

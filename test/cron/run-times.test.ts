@@ -21,6 +21,7 @@ describe("a single time", () => {
   it("has no run once it has come", () => {
     expect(nextRunTime({ kind: "at", atMs: 5 }, 4, "UTC")).toBe(5);
     expect(nextRunTime({ kind: "at", atMs: 5 }, 5, "UTC")).toBeUndefined();
+    expect(nextRunTimes({ kind: "at", atMs: 5 }, 4, "UTC", 3)).toEqual([5]);
   });
 });
 
@@ -39,6 +40,13 @@ describe("five fields", () => {
     ["0 0 13 * 5", "2026-02-13T00:00:00Z", "2026-02-20T00:00"],
     ["5-59/20 0 * * *", "2026-02-13T00:05:00Z", "2026-02-13T00:25"],
     ["10/20 0 * * *", "2026-02-13T00:10:00Z", "2026-02-13T00:30"],
+    [" 30,15  * * * * ", "2026-02-13T10:00:00Z", "2026-02-13T10:15"],
+    // A day of the other kind does not count when one of the two begins with `*` or is `?`.
+    ["0 12 ? * 1", "2026-02-13T00:00:00Z", "2026-02-16T12:00"],
+    ["0 12 1 * ?", "2026-02-13T00:00:00Z", "2026-03-01T12:00"],
+    ["0 0 */2 * 5", "2026-02-13T00:00:00Z", "2026-02-27T00:00"],
+    // The second Sunday, 7, is no step of Monday.
+    ["0 0 * * 1/3", "2026-02-13T00:00:00Z", "2026-02-16T00:00"],
   ])("%s after %s is %s", (expr, after, expected) => {
     expect(next(expr, after)).toBe(expected);
   });
@@ -105,7 +113,15 @@ describe("a schedule that means nothing is refused with the reason", () => {
   it.each([
     [cron("* * *"), "5 fields"],
     [cron("* * * * * *"), "5 fields"],
+    [cron(""), "found 0"],
     [cron("60 * * * *"), 'minute: "60"'],
+    [cron("123 * * * *"), 'minute: "123"'],
+    [cron("1x * * * *"), 'minute: "1x"'],
+    [cron("x-5 * * * *"), 'minute: "x-5"'],
+    [cron("5-x * * * *"), 'minute: "5-x"'],
+    [cron("1-2-3 * * * *"), 'minute: "1-2-3"'],
+    [cron("1/2/3 * * * *"), 'minute: "1/2/3"'],
+    [cron("/5 * * * *"), 'minute: "/5"'],
     [cron("* 5-3 * * *"), 'hour: "5-3"'],
     [cron("*/0 * * * *"), 'minute: "*/0"'],
     [cron("* * * foo *"), 'month: "foo"'],

@@ -31,7 +31,24 @@ describe("words", () => {
     ["in an hour and 5 minutes", at("2026-02-13T19:05Z")],
     ["in half an hour", at("2026-02-13T18:30Z")],
     ["in 2 days", at("2026-02-15T18:00Z")],
+    ["7 pm", at("2026-02-14T01:00Z")],
+    ["12:00", at("2026-02-14T18:00Z")],
+    ["tomorrow at midnight", at("2026-02-14T06:00Z")],
+    ["monday 9", at("2026-02-16T15:00Z")],
+    ["2026-02-14T09:30:15.123", at("2026-02-14T15:30Z")],
+    ["2026-02-14T09:30:00.123Z", at("2026-02-14T09:30:00.123Z")],
+    ["2026-02-14T09:30+0100", at("2026-02-14T08:30Z")],
+    ["on 14 feb at 9:30", at("2026-02-14T15:30Z")],
+    ["on feb 14 9:30", at("2026-02-14T15:30Z")],
+    ["14th of february, 2028 9:30", at("2028-02-14T15:30Z")],
+    ["14 feb 2028 9:30", at("2028-02-14T15:30Z")],
+    ["february 14 2028, at 9:30", at("2028-02-14T15:30Z")],
     ["every 30 minutes", every(1_800_000)],
+    ["each half an hour", every(1_800_000)],
+    [
+      "every 2 hours starting 2026-02-14 09:30",
+      { ...every(7_200_000), anchorMs: Date.parse("2026-02-14T15:30Z") },
+    ],
     ["every 2h30m", every(9_000_000)],
     ["every hour", every(3_600_000)],
     ["hourly", every(3_600_000)],
@@ -43,6 +60,20 @@ describe("words", () => {
     ["weekdays 7:30", cron("30 7 * * 1-5")],
     ["every day at 9am and 6pm", cron("0 9,18 * * *")],
     ["daily at 00:05", cron("5 0 * * *")],
+    ["every day at 6pm, 9am", cron("0 9,18 * * *")],
+    ["every day at 18,9", cron("0 9,18 * * *")],
+    ["every day at 12am", cron("0 0 * * *")],
+    ["every day at 12pm", cron("0 12 * * *")],
+    ["every day at 1pm", cron("0 13 * * *")],
+    ["every day at 23:59", cron("59 23 * * *")],
+    ["every working day at 7", cron("0 7 * * 1-5")],
+    ["each workday at 7", cron("0 7 * * 1-5")],
+    ["wednesdays at 9", cron("0 9 * * 3")],
+    ["mondays at 9", cron("0 9 * * 1")],
+    ["every week on mon,wed at 9", cron("0 9 * * 1,3")],
+    ["every 31st at 8:00", cron("0 8 31 * *")],
+    ["0 9 * * mon-wed", cron("0 9 * * mon-wed")],
+    ["0 9 * * mon,wed", cron("0 9 * * mon,wed")],
     ["every weekend at noon", cron("0 12 * * 0,6")],
     ["mondays and fridays at 9:15am", cron("15 9 * * 1,5")],
     ["every mon, wed and sun at 18", cron("0 18 * * 0,1,3")],
@@ -53,6 +84,16 @@ describe("words", () => {
     ["0 9 1 1 mon", cron("0 9 1 1 mon")],
   ])("%s", (text, expected) => {
     expect(parseSchedule(text, now, chicago)).toEqual(expected);
+  });
+
+  it.each([
+    ...["7", "7:60", "tomorrow at seven", "tomorrow at 13pm", "tomorrow at 0am", "every tu at 9"],
+    ...["14 foo at 9", "30 feb at 9:00", "2026-02-14 25:00", "every day at 9 and 25", "tomorrow at 9:30x"],
+    ...["every weekdayish at 7", "every weekendish at 7", "every dayish at 7", "every longweekend at 7"],
+    ...["every 32nd at 8:00", "every 0th at 8:00", "every monday and blue at 7"],
+    ...["every 2 hours from whenever", "in 20 minutes or so", "every someday at 7"],
+  ])("%s is refused", (text) => {
+    expect(() => parseSchedule(text, now, chicago)).toThrow("is not understood");
   });
 
   it.each([
@@ -85,6 +126,20 @@ describe("a schedule that a model writes as an object", () => {
       { kind: "at", inMs: 1500 },
       { kind: "at", atMs: now + 1500 },
     ],
+    [{ at: " Tomorrow  9:15am " }, at("2026-02-14T15:15Z")],
+    [{ in: "In  20 Minutes" }, at("2026-02-13T18:20Z")],
+    [{ inMinutes: 2 }, { kind: "at", atMs: now + 120_000 }],
+    [{ inHours: 2 }, { kind: "at", atMs: now + 7_200_000 }],
+    [{ every: "2 hours" }, every(7_200_000)],
+    [
+      { every: "every 2 hours", anchor: "2026-02-14 09:30" },
+      { ...every(7_200_000), anchorMs: Date.parse("2026-02-14T15:30Z") },
+    ],
+    [
+      { everyHours: 2, anchor: 1000 },
+      { ...every(7_200_000), anchorMs: 1000 },
+    ],
+    [{ cron: "0 9 * * *" }, cron("0 9 * * *")],
     [{ inSeconds: 90 }, { kind: "at", atMs: now + 90_000 }],
     [{ kind: "every", everyMinutes: 15 }, every(900_000)],
     [

@@ -4,20 +4,21 @@
  */
 export const testsOf: Record<string, readonly string[]> = {
   "shared/session": [
-    "test/session/**",
-    "test/timer/**",
-    "test/socket/{command-results,background-commands,node-calls,nested-params}",
-    "test/cli/commands/session/{session,export,history}-commands",
-    "test/agent/{reset,reset-by-policy,failed-run,cut-answer,announcements,session-size}",
+    "test/session/!(large-archive)",
+    "test/timer/*",
     "test/agent/compaction/{memories,compaction-cut}",
     "test/agent/context/{provenance,history,prompt}",
+    "test/cli/commands/session/{session,export,history}-commands",
+    "test/agent/{failed-run,cut-answer,reset-by-policy,reset}",
+    "test/socket/{command-results,background-commands,node-calls,nested-params,transcript-page}",
     "test/webhook/{redelivery,handler}",
   ],
   "shared/cron": [
-    "test/cron/{schedule-words,run-times,job-runs,cron-tool,former-owner}",
+    "test/cron/{schedule-words,run-times,run-slots,job-changes,job-runs,job-costs,cron-tool,former-owner}",
+    "test/cli/commands/cron/cron-commands",
     "test/cron/killed-run",
   ],
-  "shared/transfer": ["test/transfer/**"],
+  "shared/transfer": ["test/transfer/{transfer-steps,transfer-parts}", "test/transfer/*"],
   "shared/recall": ["test/recall/**", "test/cli/commands/session/search-command"],
   "shared/memory": ["test/memory/**", "test/agent/compaction/memories", "test/agent/tools/memory-tool"],
   "shared/git": ["test/git/**", "test/agent/tools/history-tools", "test/memory/**"],

@@ -19,13 +19,14 @@ function folderOf(path: string): string {
   throw new Error(`${path} is not in a mutated folder\n\n${usage}`);
 }
 
+const nameOf = (path: string) => path.replaceAll("/", "-");
+
 type LogLevel = NonNullable<ConstructorParameters<typeof Stryker>[0]["logLevel"]>;
 
 async function mutate(path: string, { json = false, again = false }): Promise<FolderScore> {
   const folder = folderOf(path);
   // `vitest.config.ts` reads this in the processes that Stryker starts.
   process.env.GSV_MUTATE_TESTS = JSON.stringify(testsOf[folder]?.map((glob) => `${glob}.test.ts`));
-  const name = path.replaceAll("/", "-");
   const results = await new Stryker({
     mutate: [path.endsWith(".ts") ? path : `${path}/**/*.ts`],
     plugins: ["@stryker-mutator/vitest-runner"],
@@ -36,10 +37,11 @@ async function mutate(path: string, { json = false, again = false }): Promise<Fo
     mutator: { excludedMutations: ["StringLiteral"] },
     concurrency: 2,
     incremental: true,
-    incrementalFile: `${dir}/${name}.incremental.json`,
+    // One for the folder: a run of one file keeps what is known of the others.
+    incrementalFile: `${dir}/${nameOf(folder)}.incremental.json`,
     force: again,
     reporters: json ? ["json"] : ["json", "progress-append-only"],
-    jsonReporter: { fileName: `${dir}/${name}.report.json` },
+    jsonReporter: { fileName: `${dir}/${nameOf(path)}.report.json` },
     tempDirName: `${dir}/sandbox`,
     ignorePatterns: ["dist", "cdk.out"],
     // Stryker rewrites tsconfig.json with an API that TypeScript 7 lacks. Nothing here reads that file.
@@ -64,7 +66,7 @@ async function main(args: string[]): Promise<void> {
   const scores: FolderScore[] = [];
   for (const path of paths) {
     const score = await mutate(path, values);
-    await writeFile(`${dir}/${path.replaceAll("/", "-")}.json`, `${JSON.stringify(score, null, 2)}\n`);
+    await writeFile(`${dir}/${nameOf(path)}.json`, `${JSON.stringify(score, null, 2)}\n`);
     scores.push(score);
   }
   process.stdout.write(values.json ? `${JSON.stringify(scores)}\n` : lines(scores));

@@ -4,20 +4,19 @@ import { mergeConfiguration } from "../../shared/configuration/store.ts";
 import { type Inbound, routeInbound } from "../../shared/session/key/routing.ts";
 import {
   buildAgentSessionKey,
-  canonicalizeSessionKey,
   type DmScope,
   isMainSessionKey,
   type KeyParts,
   type KeyRules,
   mainSessionKey,
-  parseSessionKey,
 } from "../../shared/session/key/session-key.ts";
 import { message, nextDay, ResetBench, reset } from "../agent/reset-bench.ts";
 import { isReading } from "../support/models/model-window.ts";
 
 /**
- * session-routing.md, row by row. "Auto-Reset Policies" are in test/session/reset-policy.test.ts and
- * test/e2e/reset.test.ts, "Reset Behavior" step by step in test/agent/reset.test.ts, "Compaction" in
+ * session-routing.md, row by row. "Key Components", "Canonicalization" and "Session Key Parsing" are in
+ * test/session/session-key.test.ts, "Identity Links" in test/session/identity.test.ts, "Auto-Reset Policies" in
+ * test/session/reset-policy.test.ts and test/e2e/reset.test.ts, "Reset Behavior" step by step in test/agent/reset.test.ts, "Compaction" in
  * test/agent/compaction/compaction.test.ts.
  */
 const scopes = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] as const;
@@ -41,6 +40,7 @@ describe("session-routing.md, Session Key Format", () => {
   it("Main Session Key: agent:{agentId}:{mainKey}, by default agent:main:main", () => {
     expect(mainSessionKey("work", "home")).toBe("agent:work:home");
     expect(sessionOf({ peer: { kind: "dm", id: "1" } })).toBe("agent:main:main");
+    expect(sessionOf({ peer: { kind: "dm", id: "1" } }, { mainKey: "home" })).toBe("agent:main:home");
   });
 
   it.each([
@@ -55,95 +55,6 @@ describe("session-routing.md, Session Key Format", () => {
   it.each(scopes)("Non-DM Session Keys: agent:{agentId}:{channel}:{peerKind}:{peerId} in %s", (dmScope) => {
     const group = dm("", { peer: { kind: "group", id: "123@g.us" } });
     expect(build({ ...group, dmScope })).toBe("agent:main:whatsapp:group:123@g.us");
-  });
-});
-
-describe("session-routing.md, Key Components", () => {
-  /** What a key holds of one component, where the others are plain. */
-  const all = (parts: object) =>
-    build({ ...dm("p", { channel: "c", accountId: "a" }), ...parts, dmScope: "per-account-channel-peer" });
-  const agentId = (id: string) => all({ agentId: id }).split(":")[1];
-  const channel = (name: string | undefined) => all({ channel: name }).split(":")[2];
-  const accountId = (id: string | undefined) => all({ accountId: id }).split(":")[3];
-  const peerKind = (kind: string) => all({ peer: { kind, id: "p" } }).split(":")[3];
-  const peerId = (id: string) => all({ peer: { kind: "dm", id } }).split(":")[5];
-  const mainKey = (name: string) => build({ ...dm("p"), mainKey: name }).split(":")[2];
-  const idRows: [string, string][] = [
-    ["A_b-9", "a_b-9"],
-    ["My Agent!", "my-agent"],
-    ["--x--", "x"],
-    ["x".repeat(65), "x".repeat(64)],
-  ];
-
-  it.each([...idRows, ["", "main"], ["!!!", "main"], ["_x", "main"]])(
-    "agentId: lower case, at most 64 of [a-z0-9][a-z0-9_-]*, `-` for others, none at the ends, else main: %j",
-    (id, expected) => expect(agentId(id)).toBe(expected),
-  );
-
-  it.each([
-    ["WhatsApp", "whatsapp"],
-    ["a b/c:d", "a_b_c_d"],
-    ["a+b-c_d@e.f", "a+b-c_d@e.f"],
-    ["", "unknown"],
-    [undefined, "unknown"],
-  ])("channel: lower case, `_` for what is not [a-z0-9+-_@.], else unknown: %j", (name, expected) =>
-    expect(channel(name)).toBe(expected),
-  );
-
-  it.each(["cli", "whatsapp", "discord"])("channel, common value: %s", (name) => {
-    const key = build({ ...dm("1", { channel: name }), dmScope: "per-channel-peer" });
-    expect(key).toBe(`agent:main:${name}:dm:1`);
-    expect(canonicalizeSessionKey(key, rules({ dmScope: "per-channel-peer" }))).toBe(key);
-  });
-
-  it.each([...idRows, ["", "default"], ["!!!", "default"], [undefined, "default"]])(
-    "accountId: the same rules, else default: %j",
-    (id, expected) => expect(accountId(id)).toBe(expected),
-  );
-
-  it("accountId: used in per-account-channel-peer only", () => {
-    for (const dmScope of scopes.slice(0, 3))
-      expect(build({ ...dm("1", { accountId: "other" }), dmScope })).toBe(build({ ...dm("1"), dmScope }));
-  });
-
-  it("peerKind: lower case, `_` for invalid characters, dm by default; dm alone follows dmScope", () => {
-    expect(peerKind("Group Chat")).toBe("group_chat");
-    expect(build(dm("1", { peer: { kind: "", id: "1" } }))).toBe("agent:main:main");
-    expect(build(dm("1", { peer: { kind: "DM", id: "1" } }))).toBe("agent:main:main");
-  });
-
-  it.each([
-    ["31628552611@S.whatsapp.net", "31628552611@s.whatsapp.net"],
-    ["", "unknown"],
-  ])("peerId: lower case, unknown by default: %j", (id, expected) => expect(peerId(id)).toBe(expected));
-
-  it("peerId: `_` for invalid characters, and then a hash, so that different peers have different sessions", () => {
-    expect(peerId("a b:c")).toMatch(/^a_b_c-[0-9a-f]{24}$/);
-  });
-
-  it("mainKey: lower case, main when empty, configured at session.mainKey", () => {
-    expect(mainKey("Home")).toBe("home");
-    expect(mainKey("")).toBe("main");
-    expect(sessionOf({ peer: { kind: "dm", id: "1" } }, { mainKey: "home" })).toBe("agent:main:home");
-    const group = { peer: { kind: "group", id: "g" } };
-    expect(sessionOf(group, { mainKey: "home" })).toBe(sessionOf(group));
-  });
-});
-
-describe("session-routing.md, Identity Links", () => {
-  const identityLinks = { steve: ["+31628552611", "telegram:123456789", "whatsapp:+34675706329"] };
-  const of = (channel: string, id: string) =>
-    sessionOf({ channel, peer: { kind: "dm", id } }, { dmScope: "per-peer", identityLinks });
-
-  it("Plain (no prefix): matched against any channel after E.164 normalization", () => {
-    expect(of("whatsapp", "31628552611@s.whatsapp.net")).toBe("agent:main:dm:steve");
-    expect(of("signal", "+31 6 28552611")).toBe("agent:main:dm:steve");
-  });
-
-  it("Channel-prefixed: matched only when the channel name matches", () => {
-    expect(of("whatsapp", "34675706329:2@s.whatsapp.net")).toBe("agent:main:dm:steve");
-    expect(of("signal", "+34675706329")).toBe("agent:main:dm:+34675706329");
-    expect(of("telegram", "123456789")).toBe("agent:main:dm:steve");
   });
 });
 
@@ -167,39 +78,6 @@ describe("session-routing.md, dmScope Modes", () => {
   });
 
   it("Default: main", () => expect(defaults.session.dmScope).toBe("main"));
-});
-
-describe("session-routing.md, Canonicalization", () => {
-  it("dmScope collapsing", () => {
-    expect(canonicalizeSessionKey("agent:main:whatsapp:dm:+31", rules())).toBe("agent:main:main");
-  });
-
-  it("mainKey aliasing: main and the configured mainKey are the same key", () => {
-    for (const key of ["agent:main:main", "agent:main:home", "main", "home"])
-      expect(canonicalizeSessionKey(key, rules({ mainKey: "home" }))).toBe("agent:main:home");
-  });
-
-  it("Identifier normalization", () => {
-    const key = canonicalizeSessionKey("agent:Work:Slack:Group:A b", rules());
-    expect(key).toMatch(/^agent:work:slack:group:a_b-[0-9a-f]{24}$/);
-  });
-});
-
-describe("session-routing.md, Session Key Parsing", () => {
-  it.each([
-    ["agent:main:dm:+31", { agentId: "main", peer: { kind: "dm", id: "+31" } }],
-    ["agent:main:slack:dm:a:b", { agentId: "main", channel: "slack", peer: { kind: "dm", id: "a:b" } }],
-    [
-      "agent:main:slack:bot:dm:U1",
-      { agentId: "main", channel: "slack", accountId: "bot", peer: { kind: "dm", id: "U1" } },
-    ],
-  ])("segments before dm are channel and account, those after it the peer: %s", (key, expected) => {
-    expect(parseSessionKey(key)).toEqual(expected);
-  });
-
-  it.each(["agent:main:main", "agent:main", "main", "user:main:dm:x"])("null for %s", (key) => {
-    expect(parseSessionKey(key)).toBeNull();
-  });
 });
 
 describe("session-routing.md, in a session", () => {

@@ -1,17 +1,9 @@
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createMemoryStore } from "../../local/items/item-store.ts";
-import { tableOver } from "../../local/world/local-table.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { archivePart, archiveSession, findArchives, readArchive } from "../../shared/session/archive.ts";
 import { newSession, type SessionState } from "../../shared/session/state.ts";
 import { clearMessages, newestMessages, writeMessages } from "../../shared/session/transcript.ts";
-import { startEmulatedState } from "../support/emulated-state.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
-import { randomBytesFrom } from "../support/random.ts";
-import { bundleProgram } from "../support/run/bundle-program.ts";
 import { type State, startState } from "../support/state.ts";
 
 const sessionKey = "agent:main:main";
@@ -161,41 +153,3 @@ describe("a conversation in the table", () => {
     expect(some).toEqual(numbered(100).slice(-some.length));
   });
 });
-
-it("archives a conversation of more than 25 MB, compressed, and reads it again, in 64 MB of heap", async () => {
-  const limit = 25_000_000;
-  const store = createMemoryStore();
-  const emulated = await startEmulatedState(undefined, store);
-  try {
-    // Base64 of random bytes compresses to the random bytes. The last character makes each text take two bytes of heap for a
-    // character, so that all of them take more than there is.
-    const messages = 240;
-    // Past the wire, which takes longer than the process reads.
-    const filled = { table: tableOver(store), bucket: emulated.bucket };
-    const digest = createHash("sha256");
-    for (let seq = 1; seq <= messages; seq += 8) {
-      const some: Message[] = Array.from({ length: 8 }, (_, i) => {
-        const content = `${Buffer.from(randomBytesFrom(110_000, seq + i)).toString("base64")}…`;
-        digest.update(content);
-        return { role: "user", content, timestamp: seq + i };
-      });
-      await writeMessages(filled, { sessionKey, epoch: 1 }, "s-large", seq, some);
-    }
-    const program = await bundleProgram(new URL("fixtures/archive-process.ts", import.meta.url));
-    const options = ["--max-old-space-size=64", "--expose-gc", "--single-threaded-gc"];
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [...options, program, sessionKey, "s-large", String(messages), String(limit)],
-      { env: { ...process.env, ...emulated.env } },
-    );
-    const outcome = JSON.parse(stdout);
-    expect(outcome).toMatchObject({ messages, digest: digest.digest("hex") });
-    const { objects } = await emulated.bucket.list(outcome.key);
-    expect(objects[0]!.size).toBeGreaterThan(limit);
-    // Less than the archive as a whole: parts of 5 MB, and what the clients hold of them. 19 MB were in use behind each
-    // collection, also on a busy machine.
-    expect(outcome.most).toBeLessThan(limit);
-  } finally {
-    await emulated.close();
-  }
-}, 300_000);

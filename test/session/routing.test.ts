@@ -40,11 +40,6 @@ describe("an inbound message", () => {
     });
   });
 
-  it("of a group goes to the group's own session, whatever the dmScope", () => {
-    const group = dm("", { peer: { kind: "group", id: "123@g.us" } });
-    expect(routeInbound(group, defaults, "owner").sessionKey).toBe("agent:main:whatsapp:group:123@g.us");
-  });
-
   it("goes to the agent of the first binding that matches", () => {
     const configuration = configured({
       agents: {
@@ -135,29 +130,6 @@ describe("an inbound message", () => {
     expect(routeInbound(inbound, defaults, "guest").sessionKey).toBe("agent:main:slack:guest:u024be7lh");
     const group = dm("", { peer: { kind: "group", id: "g" } });
     expect(routeInbound(group, defaults, "guest")).toEqual(routeInbound(group, defaults, "owner"));
-  });
-
-  it("of two accounts with two agents and two linked people lands in four sessions", () => {
-    const configuration = configured({
-      session: { dmScope: "per-peer", identityLinks: { steve: ["telegram:1"], anna: ["telegram:2"] } },
-      agents: {
-        bindings: [
-          { agentId: "home", match: { channel: "telegram", accountId: "one" } },
-          { agentId: "work", match: { channel: "telegram", accountId: "two" } },
-        ],
-      },
-    });
-    const keys = ["one", "two"].flatMap((accountId) =>
-      ["1", "2"].map(
-        (id) => routeInbound(dm(id, { channel: "telegram", accountId }), configuration, "owner").sessionKey,
-      ),
-    );
-    expect(keys).toEqual([
-      "agent:home:dm:steve",
-      "agent:home:dm:anna",
-      "agent:work:dm:steve",
-      "agent:work:dm:anna",
-    ]);
   });
 
   it("never throws, and its key is canonical, for any of 2,000 inputs", () => {

@@ -54,10 +54,10 @@ describe("normalization", () => {
 
   it("of a channel and a peer's kind replaces what is not a-z 0-9 + - _ @ .", () => {
     expect(normalizeChannel(" WhatsApp ")).toBe("whatsapp");
-    expect(normalizeChannel("my channel/2")).toBe("my_channel_2");
+    expect(normalizeChannel("my channel/2:+-_@.")).toBe("my_channel_2_+-_@.");
     expect(normalizeChannel("")).toBe("unknown");
     expect(normalizePeerKind("Group Chat")).toBe("group_chat");
-    expect(normalizePeerKind("")).toBe("dm");
+    expect([normalizePeerKind(""), normalizePeerKind("DM")]).toEqual(["dm", "dm"]);
   });
 
   it("of a peer's id appends a hash where more than letter case changes", () => {
