@@ -42,7 +42,7 @@ export function idleCostCases(): void {
   it.each([
     ["a resource that is paid by the month", "AWS::KMS::Key", {}, /Another \(AWS::KMS::Key\) is not known/],
     ["a table paid by the hour", "AWS::DynamoDB::GlobalTable", { BillingMode: "PROVISIONED" }, /by the hour/],
-    ["logs that are kept for ever", "AWS::Logs::LogGroup", {}, /for ever/],
+    ["logs that are kept forever", "AWS::Logs::LogGroup", {}, /no retention limit/],
   ])("%s is found", (_, type, properties, fault) => {
     expect(() => idleCostPerMonth(templateWith(type, properties))).toThrow(fault);
   });
