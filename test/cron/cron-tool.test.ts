@@ -107,8 +107,8 @@ describe("gsv__Cron", () => {
       const outcome = await call(args);
       return "error" in outcome ? outcome.error : outcome;
     };
-    expect(await error({ action: "add" })).toBe("job: is needed for this action");
-    expect(await error({ action: "update", patch: {} })).toBe("id: is needed for this action");
+    expect(await error({ action: "add" })).toBe("job: this action needs it");
+    expect(await error({ action: "update", patch: {} })).toBe("id: this action needs it");
     expect(await error({ action: "add", job: { schedule: "* * *", message: "x" } })).toContain("5 fields");
     expect(await error({ action: "add", job: { schedule: "every hour" } })).toContain("name");
     expect(await error({ action: "add", job: { name: "a", schedule: "every hour" } })).toContain("spec");

@@ -107,7 +107,7 @@ describe("from a client's session", () => {
 
   it("the agent gets the reason why a message cannot be sent", async () => {
     const wrong: [args: Record<string, unknown>, error: string | RegExp][] = [
-      [{ text: "x" }, "channel: this conversation was held on none so far; name one, and to"],
+      [{ text: "x" }, "channel: this conversation was not held on a channel yet; give channel and to"],
       [{ text: "x", channel: "matrix", to: "1" }, "not sent: unknown channel matrix"],
       [
         { text: "x", channel: "telegram", accountId: "other", to: "1" },

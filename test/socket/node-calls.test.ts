@@ -138,7 +138,7 @@ it("tells of a node that does not read what it is sent, and leaves it connected"
   unread.add("node-1");
   const address = { sessionKey: "agent:main:main", runId: "run", step: 0, callId: "call" };
   const call = { nodeId: "laptop", event: "tool.invoke" as const, payload: { tool: "Bash", args: {} } };
-  expect(await dispatchCall(gateway, address, call)).toContain("Node does not read what it is sent: laptop");
+  expect(await dispatchCall(gateway, address, call)).toContain("Node does not read its messages: laptop");
   expect(await dispatchCall(gateway, address, call)).toBeUndefined();
 });
 

@@ -4,7 +4,7 @@ import { bedrockProvider, compatibleProvider } from "../../../shared/session/com
 /** Self-hosted model servers by their default port. */
 const servers: Record<string, string> = { "11434": "Ollama", "1234": "LM Studio", "8080": "llama.cpp" };
 
-/** A failed call, with what is known about the failure. */
+/** A failed call, with the known facts about the failure. */
 export interface FailedCall {
   chosen: ModelConfiguration;
   /** The address that was called. */

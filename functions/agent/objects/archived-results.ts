@@ -3,7 +3,7 @@ import type { Message, ToolResultMessage } from "../../../shared/protocol/messag
 import { loadArchiveLines, partKey } from "../../../shared/session/archive.ts";
 import type { Bucket } from "../../../shared/world/world.ts";
 
-/** Bounds of what a warm function keeps: the number of results, and the characters of all of them. */
+/** Bounds of the cache of a warm function: the number of results, and their characters together. */
 const maxResults = 64;
 const maxCharacters = 10_000_000;
 
@@ -19,12 +19,12 @@ export interface ArchivedPlace {
 
 /** Reads results that compactions have archived. Archives never change, so a warm function reads each result once. */
 export interface ArchivedResults {
-  /** Undefined when the archive is gone, or holds something else there. */
+  /** Undefined when the archive is gone, or when that line is not a tool result. */
   read(place: ArchivedPlace): Promise<ToolResultMessage | undefined>;
 }
 
 export function createArchivedResults(bucket: Bucket): ArchivedResults {
-  const kept = new LRUCache<string, ToolResultMessage>({
+  const cache = new LRUCache<string, ToolResultMessage>({
     max: maxResults,
     maxSize: maxCharacters,
     sizeCalculation: (result) => Math.max(1, JSON.stringify(result).length),
@@ -33,12 +33,12 @@ export function createArchivedResults(bucket: Bucket): ArchivedResults {
     async read({ agentId, sessionId, at, line }) {
       const key = partKey(agentId, sessionId, at);
       const name = `${key} ${line}`;
-      const known = kept.get(name);
+      const known = cache.get(name);
       if (known) return known;
       const text = (await loadArchiveLines(bucket, key))?.[line];
       const message = text === undefined ? undefined : (JSON.parse(text) as Message);
       if (message?.role !== "toolResult") return undefined;
-      kept.set(name, message);
+      cache.set(name, message);
       return message;
     },
   };

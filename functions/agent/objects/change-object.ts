@@ -8,10 +8,10 @@ import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
 import { type FoundObject, findObject, type ObjectSearch } from "./find-object.ts";
 
-/** What is asked for an object. */
+/** A requested change of an object. */
 export type ContextAction = "activate" | "deactivate" | "pin" | "unpin";
 
-/** What was done, and what the asker is told of it. `change` is absent where nothing changes. */
+/** A change of an object, with a note for the requester. `change` is absent if nothing changes. */
 export interface ChangedObject {
   id: string;
   change?: ContextChange;
@@ -20,14 +20,13 @@ export interface ChangedObject {
 
 type Stores = Pick<Agent, "bucket" | "configuration" | "workspace">;
 
-/** What is activated or pinned takes at most this part of the model's window, all together. */
+/** All active and pinned objects together may fill at most this part of the model's window. */
 const maxOfWindow = 1 / 4;
 
 /**
- * Decides what becomes of an object of a session. It writes nothing down but the text of a pinned file, which repeats
- * find there.
- * @param contextWindow the model's, in tokens
- * @throws PeerError 404 for an unknown object, 409 for one that is locked, 413 where there is no room for it
+ * Plans a change of a session's object. The only write is the text of a pinned file, which a repeat writes again.
+ * @param contextWindow of the model, in tokens
+ * @throws PeerError 404 for an unknown object, 409 for a locked or pending one, 413 when there is no room for it
  */
 export async function changeObject(
   agent: Stores,
@@ -41,12 +40,12 @@ export async function changeObject(
   const found = await findObject(agent, search, given);
   if (found.status === "missing") throw new PeerError(code.notFound, `Object not found: ${given}`);
   if (found.status === "locked")
-    throw new PeerError(code.conflict, `Object is locked: ${given} is always in what the model sees`);
+    throw new PeerError(code.conflict, `Object is locked: the model always sees ${given}`);
   if (found.status === "pending")
-    throw new PeerError(code.conflict, `Object has no content yet: ${given} waits for its result`);
+    throw new PeerError(code.conflict, `Object has no content yet: the call ${given} has no result so far`);
   const { id } = found;
   if (action === "deactivate")
-    return { id, change: { id, state: "inactive" }, note: "Out of the next model call" };
+    return { id, change: { id, state: "inactive" }, note: "The next model call does not contain it" };
   if (action === "unpin") return { id, change: { id, state: "automatic" }, note: "No longer pinned" };
   if (found.status === "no text") return { id, note: found.why };
   const characters = found.text.length;
@@ -81,10 +80,10 @@ function checkRoom(
   );
   const taken = others.reduce((sum, object) => sum + object.characters, 0);
   if (taken + characters <= room) return;
-  const more = taken > 0 ? `, and what is active already has ${taken}: deactivate some of it` : "";
+  const more = taken > 0 ? `, and the active objects have ${taken} already; deactivate some` : "";
   throw new PeerError(
     code.tooLarge,
-    `No room for ${id}: it has ${characters} characters of at most ${Math.floor(room)}${more}`,
+    `No room for ${id}: it has ${characters} characters; the limit is ${Math.floor(room)}${more}`,
   );
 }
 

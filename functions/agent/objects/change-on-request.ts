@@ -14,12 +14,12 @@ import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { type ChangedObject, type ContextAction, changeObject } from "./change-object.ts";
 
-/** A client's request that an object be seen or not. */
+/** A client's request to show an object to the model, or to hide it. */
 export type ContextEntry = Extract<InboxEntry, { object: string }>;
 
 /**
- * Changes what the model sees, because a client has asked for it, and answers. The change has its place behind the newest
- * message. After a crash it may be answered twice, never not at all.
+ * Changes which objects the model sees, as a client requested, and answers the request. The change applies after the
+ * newest message. After a crash the request may be answered twice, but never not at all.
  */
 export async function changeOnRequest(
   agent: Agent,
@@ -60,11 +60,11 @@ async function decide(agent: Agent, state: SessionState, entry: ContextEntry): P
     actionOf(entry),
     entry.object,
   );
-  const kept = (state.context?.changes ?? []).filter(({ id }) => id !== changed.id);
-  if (changed.change && kept.length >= maxClientChanges)
+  const others = (state.context?.changes ?? []).filter(({ id }) => id !== changed.id);
+  if (changed.change && others.length >= maxClientChanges)
     throw new PeerError(
       code.conflict,
-      `this session has ${maxClientChanges} changes by clients already; compact it (session.compact), which takes them over`,
+      `this session has ${maxClientChanges} changes by clients, which is the limit; compact it (session.compact), then try again`,
     );
   return changed;
 }
@@ -73,7 +73,7 @@ function actionOf(entry: ContextEntry): ContextAction {
   return entry.kind === "pin" && !entry.pinned ? "unpin" : entry.kind;
 }
 
-/** The changes of clients with a new one, which takes the place of an earlier one of the same object. */
+/** The clients' changes with a new one, which replaces an earlier change of the same object. */
 function withChange(
   { context, head }: SessionState,
   change: NonNullable<ChangedObject["change"]>,

@@ -11,7 +11,7 @@ import { type Audience, checkReadable } from "../../../shared/workspace/privacy.
 import type { Agent } from "../agent.ts";
 import { readFileText } from "./inline-files.ts";
 
-/** A session and its live messages, as somebody asks for one of its objects. */
+/** The session in which an object is searched, with its live messages. */
 export interface ObjectSearch {
   state: SessionState;
   messages: readonly Message[];
@@ -20,9 +20,9 @@ export interface ObjectSearch {
 
 export type FoundObject =
   | ({ status: "found"; text: string } & Pick<ActivatedObject, "id" | "title" | "source">)
-  /** Always seen. */
+  /** The model always sees it. */
   | { status: "locked" }
-  /** It has no text: an image, a file that is no text, a deleted one. */
+  /** It has no text: an image, a file that is not text, or a deleted file. */
   | { status: "no text"; id: string; why: string }
   | { status: "pending" }
   | { status: "missing" };
@@ -32,8 +32,8 @@ type Stores = Pick<Agent, "bucket" | "workspace">;
 const noText = "Content unavailable (non-text file)";
 
 /**
- * Finds an object of a session by its id, or a call by its provider's id. Only what the session's own conversation holds
- * is found, and files that it may read.
+ * Finds an object of a session by its id, or a call by its provider's id. It finds only calls of the session's own
+ * conversation, and files that this conversation may read.
  * @throws PeerError 403 for a file that is private memory
  */
 export async function findObject(agent: Stores, search: ObjectSearch, id: string): Promise<FoundObject> {
@@ -59,7 +59,7 @@ function found(id: string, title: string, text: string | null, source: ObjectSou
     : { status: "found", id, title, text, source };
 }
 
-/** A call in the archives of the conversation: where the summary says that it is, else wherever it is. */
+/** Finds a call in the archives of the conversation: in the one that the summary names, otherwise in any of them. */
 async function archivedCall(
   { bucket }: Stores,
   { state, messages }: ObjectSearch,
@@ -94,7 +94,7 @@ async function callInArchive(
   return found(call.id, argsDisplay(call.tool, call.args), resultText(call.result), source);
 }
 
-/** A workspace file. One that is not there is an object only if the conversation has touched it. */
+/** Finds a workspace file. A missing file is an object only if a call of the conversation names its path. */
 async function findFile(
   agent: Stores,
   { state, messages, audience }: ObjectSearch,

@@ -12,8 +12,7 @@ type Stores = Pick<Agent, "archivedResults" | "bucket" | "workspace">;
 type Session = Pick<SessionState, "sessionKey" | "sessionId">;
 
 /**
- * Reads the content of active files and archived results, all at once. Null where there is no text any more. Without such
- * objects nothing is read.
+ * Reads the content of active files and archived results, in parallel. Null for an object that has no text any more.
  */
 export async function loadExtras(
   agent: Stores,
@@ -41,7 +40,7 @@ async function contentOf(
   return readFileText(agent, agentId, source.path);
 }
 
-/** The text of a workspace file; null when it is none, or is gone. */
+/** The content of a workspace file; null when it is not text, or is gone. */
 export async function readFileText(
   { workspace }: Pick<Agent, "workspace">,
   agentId: string,
@@ -55,7 +54,7 @@ export async function readFileText(
   }
 }
 
-/** The objects that may be shown to an audience: a file may be private to another kind of conversation. */
+/** The objects that an audience may see: a file may be private to another kind of conversation. */
 export function readableExtras(extras: readonly ActivatedObject[], audience: Audience): ActivatedObject[] {
   return extras.filter(({ source }) => source.kind !== "file" || isReadable(audience, source.path));
 }

@@ -29,7 +29,7 @@ import {
 import { shownMessages } from "../context/shorten.ts";
 import { readableExtras } from "./inline-files.ts";
 
-/** A conversation as a model is shown it: `request.messages` is it, and the other messages stand around it. */
+/** A conversation as the model sees it: `request.messages`, with other messages before and after them. */
 export interface ShownContext {
   request: Request;
   before: readonly Message[];
@@ -38,31 +38,31 @@ export interface ShownContext {
   active: readonly string[];
 }
 
-/** What a conversation is shown from. */
+/** The parts from which a conversation is shown. */
 export interface ToShow {
   state: SessionState;
   messages: readonly Message[];
   settings: ContextSettings;
   extras: ExtraContent;
   audience: Audience;
-  /** The request with nothing in it but prompt and tools. */
+  /** The request without messages: only prompt and tools. */
   empty: Omit<Request, "messages">;
 }
 
-/** A context that fits the model's window, with the steps that note what was taken out of it for that. */
+/** A context that fits the model's window, with the steps that record which results were removed for that. */
 export type FittedContext =
   | { status: "fits"; shown: ShownContext; steps: Step[] }
   | Exclude<Fit, { status: "fits" }>;
 
-/** The part of the window that becomes free at least when results are taken out, so that this is rare. */
+/** Removing results frees at least this part of the window, so that it happens rarely. */
 const minFreed = 1 / 8;
 
-/** Results of the step in progress are what the model waits for; of the turn only they stay when it is that or a summary. */
+/** Before a compaction only the newest results stay: the model waits for the results of the step in progress. */
 const onlyNewest = (window: ContextWindow): ContextWindow => ({ calls: window.calls, turns: 1 });
 
 /**
- * Makes a conversation fit: old results become references once it takes more than a share of the window, all but the
- * newest before it would be compacted. What was taken out can be brought back; what is compacted is a summary.
+ * Makes a conversation fit. Old results become references when it fills more than a share of the window; all but the
+ * newest do before it would be compacted. A reference can be activated again, a compacted message cannot.
  */
 export function fitContext(given: ToShow, run: Run): FittedContext {
   const { state, settings, empty } = given;
@@ -70,7 +70,7 @@ export function fitContext(given: ToShow, run: Run): FittedContext {
   let through = before;
   let shown = show(given, through);
   const sweep = (window: ContextWindow) => {
-    const next = planNext(given, shown, through, window);
+    const next = planRemoval(given, shown, through, window);
     if (next === undefined) return;
     through = next;
     shown = show(given, through);
@@ -107,17 +107,17 @@ function show(given: ToShow, through: string | undefined): ShownContext {
   return { request, before, after, active };
 }
 
-/** Most of the list of objects that the conversation does not show, in characters. */
+/** Max characters of the list of objects that the conversation does not show. */
 const maxListed = 16_000;
 
-/** The list's limit does not follow the measured rate: it stands at the start, and must not change from call to call. */
+/** The list's limit ignores the measured rate: the list comes first, and a change would invalidate the prompt cache. */
 function limitsOf({ contextWindow, measured }: ToShow["empty"]): RenderLimits {
   const extras = Math.floor(contextWindow / 2 / tokenRate(measured.tokensPerCharacter));
   return { list: Math.min(maxListed, Math.floor(contextWindow / 4)), extras };
 }
 
-/** How far results are to be taken out of a request; undefined when it is small enough, or too little may go. */
-function planNext(
+/** The last result to remove from a request; undefined when it is small enough, or when too little can be removed. */
+function planRemoval(
   given: ToShow,
   { request }: ShownContext,
   through: string | undefined,

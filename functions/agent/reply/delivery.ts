@@ -14,16 +14,16 @@ import type { SessionWriter } from "../session-writer.ts";
 import { endPendingCalls } from "../tools/stopped-calls.ts";
 import { settleHeartbeat } from "./heartbeat-answer.ts";
 
-/** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
+/** Max characters of a stored error: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
 
-/** Longest error that the user of a channel is told, in UTF-16 units. */
+/** Max length of an error on a channel, in UTF-16 units. */
 const maxNoteLength = 300;
 
-/** Stands behind an answer that ends in the middle. */
+/** Follows an answer that was cut off. */
 const cutNote = "[The answer was cut off here: it reached the model's limit of output tokens.]";
 
-/** Delivers the committed answer, or error, to clients and to the channel that the message came from. */
+/** Delivers the committed answer or error to the clients and to the channel of the run's message. */
 export async function deliverReply(
   agent: Agent,
   writer: SessionWriter,
@@ -55,7 +55,7 @@ async function deliverAnswer(
   return { answer, undelivered };
 }
 
-/** What the turn took, for clients. */
+/** The turn's spending, for clients. */
 function turnOf(state: SessionState, { runId }: Run): ChatReply["turn"] {
   const turn = turnSpent(state);
   if (turn?.runId !== runId) return undefined;
@@ -86,7 +86,7 @@ async function deliverFailure(
   return { failure, note, undelivered };
 }
 
-/** What the user of a channel is told: one line, without a provider's words, and what names the run in the log. */
+/** An error as a channel shows it: one line without the provider's message, with the run's id, which finds it in the log. */
 function failureNote(runId: string, failure: string): string {
   const line = withoutProviderWords(failure)
     .replace(/(?:\s|\\[nrt])+/g, " ")
@@ -95,7 +95,7 @@ function failureNote(runId: string, failure: string): string {
   return `Sorry, that failed: ${short} (${runId})`;
 }
 
-/** Announces to clients and to the channel of a run's message that the run was stopped, and settles its task. */
+/** Announces to the clients and to the channel of its message that a run was stopped, and settles its task. */
 export async function deliverStop(
   agent: Agent,
   sessionKey: string,
@@ -109,7 +109,7 @@ export async function deliverStop(
   await settleTask(agent, run, { failure: "stopped by the user" });
 }
 
-/** The changes of the session item that fail its run; the error is delivered next. */
+/** The changes of the session item that fail its run. The error is delivered afterwards. */
 export function failureSteps(
   { now }: Pick<Agent, "now">,
   sessionKey: string,
@@ -121,7 +121,7 @@ export function failureSteps(
   return [assign("run", failed(run, failure)), assign("updatedAt", now())];
 }
 
-/** @returns why the text did not reach the channel */
+/** @returns why the text did not reach the channel; undefined if it did */
 async function deliverToChannel(
   agent: Agent,
   run: Run,
@@ -135,12 +135,12 @@ async function deliverToChannel(
   return outcome.reason;
 }
 
-/** Logs an announcement on the way that failed: it is no reason for a turn to fail. */
+/** Logs a failed announcement: a turn does not fail because of it. */
 export function unannounced(sessionKey: string, runId: string): (error: unknown) => void {
   return (error) => logError("announce.failed", error, { sessionKey, runId });
 }
 
-/** Announces to all clients what the model said. `calls`, a reply of tool calls alone, is an extension of the protocol. */
+/** Announces a reply of the model to all clients. The state `calls`, a reply without text, is an extension of the protocol. */
 export async function announce(
   { broadcast }: Pick<Agent, "broadcast">,
   sessionKey: string,
@@ -150,15 +150,15 @@ export async function announce(
   clients: readonly string[],
   turn?: ChatReply["turn"],
 ): Promise<void> {
-  const took = turn ? { turn } : {};
+  const spent = turn ? { turn } : {};
   const note = "(The answer is too long for one event: see session.preview.)";
   const { role, timestamp } = message;
   const short: AssistantMessage = { role, content: [{ type: "text", text: note }], timestamp };
   await broadcast.send(
     clients,
     "chat",
-    { runId, sessionKey, state, message, ...took },
-    { runId, sessionKey, state, message: short, truncated: true, ...took },
+    { runId, sessionKey, state, message, ...spent },
+    { runId, sessionKey, state, message: short, truncated: true, ...spent },
   );
 }
 
@@ -174,19 +174,19 @@ async function announceError(
 
 /** How the run of a task ended. */
 export interface TaskEnd {
-  /** What the model answered last; absent when the run failed or was stopped. */
+  /** The model's answer; absent when the run failed or was stopped. */
   answer?: string;
-  /** Why the run failed or was stopped; absent when it was answered. */
+  /** Why the run failed or was stopped; absent when there is an answer. */
   failure?: string;
   /** Why the answer could not be delivered to its channel. */
   undelivered?: string | undefined;
-  /** What a channel is told of the failure; absent when the run was stopped. */
+  /** The failure as a channel shows it; absent when the run was stopped. */
   note?: string;
 }
 
 /**
- * Settles what the run was for, when the gateway itself sent its message. It comes after the delivery, and before the
- * run is removed: after a crash it is repeated, so every kind of task must be settled by writes that can be.
+ * Settles the task of a run whose message the gateway itself sent, after the delivery and before the run is removed.
+ * After a crash it is repeated, so every write here must be repeatable.
  */
 async function settleTask(
   agent: Pick<Agent, "table" | "bucket" | "channels" | "wake" | "now">,

@@ -3,36 +3,36 @@ import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { Repeat } from "../model/model-call.ts";
 
-/** Four delta events a second for a run: smooth enough to read along, and every event is billed. */
+/** At most four delta events per second: smooth enough to read along, and every event is billed. */
 const minIntervalMs = 250;
 
-/** Streams an answer's text to clients while it grows: pieces are joined until the next event is due. */
+/** Streams an answer's text to clients while it is generated. Pieces are joined until the next event is due. */
 export interface Deltas {
   add(text: string): void;
-  /** Announces that the call is repeated, and begins the text anew. */
+  /** Announces that the call is repeated, and starts the text again. */
   repeat(repeat: Repeat): void;
-  /** Sends what is left, without waiting for a client to receive it: `Broadcast.send` comes after it. Does not reject. */
+  /** Offers the rest of the text without waiting until a client receives it; a later `Broadcast.send` follows it. Does not reject. */
   end(): Promise<void>;
 }
 
-/** What has been streamed of a model call. */
+/** The text of a model call, and how much of it may be sent. */
 interface Stream {
   ofCall: Pick<ChatDelta, "runId" | "sessionKey" | "attempt" | "step">;
   text: string;
-  /** Characters of the text that may be sent by now. */
+  /** Characters of the text that may be sent so far. */
   due: number;
-  /** Repeats of the call, and what clients are told of the last one. */
+  /** How often the call was repeated, and the event for the last repeat. */
   repeats: number;
   retry?: ChatRetry;
 }
 
-/** How far a client has followed the stream. */
+/** A client's position in the stream. */
 interface Follower {
-  /** `out`: it did not get an event, and hears of no later one. */
+  /** `out`: an event could not be delivered, so it gets no further one. */
   state: "free" | "sending" | "out";
-  /** Repeats of the call that it was told of. */
+  /** Repeats of the call that were announced to it. */
   repeats: number;
-  /** Characters of the text that it was sent. */
+  /** Characters of the text that were sent to it. */
   sent: number;
   /** Number of its next delta. */
   seq: number;
@@ -40,11 +40,10 @@ interface Follower {
 
 /**
  * Starts a stream of deltas.
- * @param clients connection ids to stream to, read anew before each event where the last read is too old: a revoked client
- * whose socket could not be closed receives no more
- * The first piece goes out at once. Each client has one event on its way at a time; what comes meanwhile is joined, so that
- * a slow client gets fewer events and holds up nobody. Events carry `attempt`, so that a client starts over when a crashed
- * attempt is repeated, `step`, and `seq`, which for each client counts from 0 within one model call.
+ * The first piece is sent at once. Each client gets one event at a time; pieces that arrive meanwhile are joined, so a slow
+ * client gets fewer events and delays no other. Events have `attempt`, so that a client starts over when a crashed attempt
+ * is repeated, `step`, and `seq`, which counts each client's events of one model call from 0.
+ * @param clients connection ids; called before each event, so that a revoked client whose socket is still open gets no more
  */
 export function streamDeltas(
   { broadcast }: Pick<Agent, "broadcast">,
@@ -56,22 +55,22 @@ export function streamDeltas(
   const stream: Stream = { ofCall, text: "", due: 0, repeats: 0 };
   const followers = new Map<string, Follower>();
   let timer: NodeJS.Timeout | undefined;
-  let telling = Promise.resolve();
-  const tellAll = async () => {
+  let offering = Promise.resolve();
+  const offerToAll = async () => {
     for (const connectionId of await clients()) {
       const follower = followers.get(connectionId) ?? { state: "free", repeats: 0, sent: 0, seq: 0 };
       followers.set(connectionId, follower);
       void bringUpToDate(stream, follower, (event) => broadcast.offer(connectionId, "chat", event));
     }
   };
-  const tell = () => {
-    telling = telling.then(tellAll).catch(() => {});
+  const offer = () => {
+    offering = offering.then(offerToAll).catch(() => {});
   };
   const flush = () => {
     timer = undefined;
     if (stream.due === stream.text.length) return;
     stream.due = stream.text.length;
-    tell();
+    offer();
     timer = setTimeout(flush, minIntervalMs);
   };
   return {
@@ -84,18 +83,18 @@ export function streamDeltas(
       timer = undefined;
       const retry: ChatRetry = { ...ofCall, state: "retry", reason, waitMs };
       Object.assign(stream, { text: "", due: 0, repeats: stream.repeats + 1, retry });
-      tell();
+      offer();
     },
     async end() {
       clearTimeout(timer);
       flush();
       clearTimeout(timer);
-      await telling;
+      await offering;
     },
   };
 }
 
-/** Offers a client what it was not sent yet, one event after the other, unless that is being done already. */
+/** Offers a client all events that it lacks, one after the other, unless an earlier call is doing so. */
 async function bringUpToDate(
   stream: Stream,
   follower: Follower,

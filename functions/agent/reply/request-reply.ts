@@ -6,14 +6,14 @@ import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import type { Agent } from "../agent.ts";
 import { withoutProviderWords } from "../model/provider-error-text.ts";
 
-/** A request in the inbox: a command, or a method whose answer was deferred until it is done. */
+/** A request in the inbox: a command, or a method that is answered once it is carried out. */
 type AnsweredEntry = Exclude<InboxEntry, { kind: "message" }>;
 
-/** The methods that the agent answers, by the kinds of their entries. */
+/** The methods that the agent answers; their names contain the kind of the entry. */
 type AnsweredMethod = `session.${AnsweredEntry["kind"]}`;
 
 /**
- * Answers the request that an entry stands for, in the shape in which it came: a method's result, or a command's reply.
+ * Answers the request of an entry, in the form of the request: a method's result, or a command's reply.
  * @throws what the socket or the channel throws
  */
 export async function answerEntry<K extends AnsweredEntry["kind"]>(
@@ -31,8 +31,8 @@ export async function answerEntry<K extends AnsweredEntry["kind"]>(
 }
 
 /**
- * As `answerEntry`, for what could not be done: a method's refusal, or a command's error.
- * @param fault what the method is refused with; by default it may be tried again
+ * Like `answerEntry`, for a request that failed: a method's error response, or a command's error.
+ * @param fault the code of the error response; by default the request may be tried again
  */
 export async function refuseEntry(
   agent: Pick<Agent, "channels" | "sockets" | "table">,

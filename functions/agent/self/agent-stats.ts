@@ -12,15 +12,15 @@ import type { ToolCallContext } from "../tools/native/native-tool.ts";
 
 const weekMs = 7 * 86_400_000;
 
-/** Most tags that are shown. */
+/** Max tags in an answer. */
 const maxTags = 10;
 
 /** Files that an agent is expected to have. */
 const expectedFiles = ["IDENTITY.md", "SOUL.md", "USER.md", "AGENTS.md", "MEMORY.md", "DREAMS.md"];
 
 /**
- * What the agent has in numbers.
- * @throws PeerError 403 where MEMORY.md may not be read
+ * Figures about the agent: its conversations, memories and recalls.
+ * @throws PeerError 403 if this conversation may not read MEMORY.md
  */
 export async function myStats({ agent, turn: { agentId, audience } }: ToolCallContext) {
   checkReadable(audience, "MEMORY.md");
@@ -43,7 +43,7 @@ export async function myStats({ agent, turn: { agentId, audience } }: ToolCallCo
   };
 }
 
-/** Conversations that are archived, and those that go on. */
+/** The number of archived and live conversations. */
 async function conversations({ bucket, table }: Agent, agentId: string): Promise<number> {
   const [{ objects }, live] = await Promise.all([
     bucket.list(`${workspacePrefix(agentId)}sessions/`, "/"),
@@ -51,11 +51,11 @@ async function conversations({ bucket, table }: Agent, agentId: string): Promise
   ]);
   const ids = objects.map(({ key }) => /([\w-]+?)(?:-part\d+)?\.jsonl\.gz$/.exec(key)?.[1]);
   const states = await Promise.all(live.map((key) => readSession(table, key)));
-  const going = states.map((state) => (state && messageCount(state) > 0 ? state.sessionId : undefined));
-  return new Set([...ids, ...going].filter((id) => id !== undefined)).size;
+  const current = states.map((state) => (state && messageCount(state) > 0 ? state.sessionId : undefined));
+  return new Set([...ids, ...current].filter((id) => id !== undefined)).size;
 }
 
-/** What the memories are about that were recalled, each tag with how often. */
+/** The most frequent tags of the recalled memories, with their counts. */
 async function topTags(
   memories: Memories,
   agentId: string,

@@ -13,7 +13,7 @@ import { readSession } from "../../../shared/session/sessions.ts";
 import { isVisible } from "../../../shared/workspace/privacy.ts";
 import type { NativeOutcome, ToolCallContext } from "../tools/native/native-tool.ts";
 
-/** Memories that a recall gives without a limit. */
+/** The default limit of a recall. */
 const usualLimit = 5;
 
 /** The arguments of `gsv__memory`. */
@@ -27,11 +27,11 @@ export interface MemoryRequest {
   limit?: number | undefined;
 }
 
-/** Answers `gsv__memory`. @throws PeerError for what the model can mend */
+/** Answers `gsv__memory`. @throws PeerError for an error that the model can fix */
 export async function useMemory(args: MemoryRequest, context: ToolCallContext): Promise<NativeOutcome> {
   const { agent, turn, address } = context;
   if (!isVisible(turn.audience, "memory"))
-    return { ok: false, error: "Memories are private; several people read this conversation." };
+    return { ok: false, error: "Memories are private, and several people read this conversation." };
   const [memories, { userTimezone: timezone }] = await Promise.all([
     agent.memories(),
     agent.configuration.load(),
@@ -45,8 +45,8 @@ export async function useMemory(args: MemoryRequest, context: ToolCallContext): 
   const content = needed(args.content, "content");
   const { sessionId } = (await readSession(agent.table, address.sessionKey)) ?? {};
   const kind = sessionKind(address.sessionKey, keyRules(await agent.configuration.load()));
-  const said = { sessionKey: address.sessionKey, ...(sessionId === undefined ? {} : { sessionId }), kind };
-  const origin = { ...said, by: "agent", ...(args.type === undefined ? {} : { type: args.type }) } as const;
+  const source = { sessionKey: address.sessionKey, ...(sessionId === undefined ? {} : { sessionId }), kind };
+  const origin = { ...source, by: "agent", ...(args.type === undefined ? {} : { type: args.type }) } as const;
   if (args.supersedes === undefined)
     return { ok: true, result: shown(await memories.remember(use, content, origin)) };
   const { by, files } = await memories.supersede(use, args.supersedes, content, origin);
@@ -65,8 +65,8 @@ async function recall(
 }
 
 /**
- * Counts a recall for the sweeps, and plans one: only in conversations of the owner's own, and only where the agent dreams. A
- * failure is logged: the answer does not wait for it.
+ * Counts a recall for dreaming, and plans the next dream. Only for the owner's own conversations, and only if the agent
+ * dreams. A failure is only logged.
  */
 async function countRecall(
   { agent, turn: { agentId }, address: { sessionKey, runId, step, callId } }: ToolCallContext,
@@ -89,7 +89,7 @@ async function countRecall(
   }
 }
 
-/** A memory as the model is shown it. */
+/** A memory as the model sees it. */
 function shown({ id, text, places, record }: Memory) {
   const from = record?.sessionKey === undefined ? {} : { session: record.sessionKey };
   const at = record === undefined ? {} : { at: new Date(record.at).toISOString() };
@@ -98,5 +98,5 @@ function shown({ id, text, places, record }: Memory) {
 
 function needed(value: string | undefined, name: string): string {
   if (value !== undefined) return value;
-  throw new PeerError(code.badRequest, `${name}: is needed for this action`);
+  throw new PeerError(code.badRequest, `${name}: this action needs it`);
 }

@@ -2,8 +2,8 @@ import { logError } from "../../../shared/runtime/log.ts";
 import type { Agent } from "../agent.ts";
 
 /**
- * Makes an archive searchable that a reset or a compaction has written. They do not fail with it: the next search makes up
- * for a segment that is missing.
+ * Makes an archive of a reset or a compaction searchable. A failure is only logged: the next search builds the missing
+ * segment.
  */
 export async function keepForSearch(agent: Pick<Agent, "recall">, archiveKey: string): Promise<void> {
   try {
@@ -13,7 +13,7 @@ export async function keepForSearch(agent: Pick<Agent, "recall">, archiveKey: st
   }
 }
 
-/** Forgets an archive that is about to be deleted. What could not be forgotten is found as long as it is live, once. */
+/** Removes an archive that is about to be deleted from the search. A failure is only logged. */
 export async function dropFromSearch(agent: Pick<Agent, "recall">, archiveKey: string): Promise<void> {
   try {
     await (await agent.recall()).drop(archiveKey);

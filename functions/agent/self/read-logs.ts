@@ -8,8 +8,8 @@ import { keyRules } from "../../../shared/session/key/routing.ts";
 import type { KeyRules } from "../../../shared/session/key/session-key.ts";
 import type { ToolCallContext } from "../tools/native/native-tool.ts";
 
-/** Entries of an answer: without a wish, of `recent`, and at most. */
-const entries = { usual: 50, recent: 10, most: 500 };
+/** Entries of an answer: the default, the default of `recent`, and the maximum. */
+const entries = { usual: 50, recent: 10, max: 500 };
 
 /** The arguments of `gsv__session_logs`: docs/search.md. */
 export interface LogRequest {
@@ -30,9 +30,9 @@ interface Request {
 }
 
 /**
- * Answers `gsv__session_logs`. The main conversation looks into all conversations of its agent, every other one only into
- * its own and what it was before its resets.
- * @throws PeerError for what the model can mend
+ * Answers `gsv__session_logs`. The main conversation can read all conversations of its agent, every other one only itself,
+ * including the time before its resets.
+ * @throws PeerError for an error that the model can fix
  */
 export async function readLogs(args: LogRequest, context: ToolCallContext): Promise<Record<string, unknown>> {
   const { agent, turn, address } = context;
@@ -46,7 +46,7 @@ export async function readLogs(args: LogRequest, context: ToolCallContext): Prom
       timezone: configuration.userTimezone,
     },
     rules: keyRules(configuration),
-    limit: within(args.limit, args.action === "recent" ? entries.recent : entries.usual, 1, entries.most),
+    limit: within(args.limit, args.action === "recent" ? entries.recent : entries.usual, 1, entries.max),
     preview: within(args.max_chars, previewCharacters.usual, previewCharacters.least, previewCharacters.most),
   };
   const answer = { list_sessions: listConversations, search, read_session: readSession, recent };
@@ -68,8 +68,10 @@ async function listConversations(_: LogRequest, { recall, scope, rules, limit }:
 
 async function search(args: LogRequest, { recall, scope, rules, limit, preview }: Request) {
   const question = needed("query", args.query);
-  const ofScope = { ...scope, withoutNewest: true };
-  const { found, waiting } = await recall.search(ofScope, { question, limit, preview });
+  const { found, waiting } = await recall.search(
+    { ...scope, withoutNewest: true },
+    { question, limit, preview },
+  );
   const hits = found.map(({ turn, preview: part }) => ({
     session_id: turn.conversation.sessionId,
     source: sourceOf(turn.conversation.sessionKey, rules),
@@ -96,7 +98,7 @@ async function readSession(args: LogRequest, { recall, scope, limit, preview }: 
   };
 }
 
-/** The end of a conversation, by default of the one that goes on here. */
+/** The end of a conversation, by default of this one. */
 async function recent(args: LogRequest, { recall, scope, limit, preview }: Request) {
   const name = args.session_id?.trim() || scope.sessionKey || "";
   const part = await recall.read(scope, { name, limit, preview, newest: true });
@@ -127,22 +129,19 @@ const time = (at: number): string => new Date(at).toISOString();
 const more = (waiting: number) =>
   waiting === 0
     ? {}
-    : { note: `${waiting} archives are not looked into yet; the same call again goes on with them` };
+    : { note: `${waiting} archives were not searched yet; repeat the same call to search them` };
 
 function notFound(name: string): PeerError {
-  return new PeerError(
-    code.notFound,
-    `session_not_found: ${name}; list_sessions names those that can be read here`,
-  );
+  return new PeerError(code.notFound, `session_not_found: ${name}; list_sessions lists the readable ones`);
 }
 
 function needed(name: string, value: string | undefined): string {
   const text = value?.trim() ?? "";
-  if (text === "") throw new PeerError(code.badRequest, `${name}: is needed for this action`);
+  if (text === "") throw new PeerError(code.badRequest, `${name}: this action needs it`);
   return text;
 }
 
-/** A wish of the model, kept within its bounds. */
-function within(wish: number | undefined, usual: number, least: number, most: number): number {
-  return Math.min(most, Math.max(least, wish ?? usual));
+/** The model's value within its bounds, or the default. */
+function within(value: number | undefined, usual: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value ?? usual));
 }

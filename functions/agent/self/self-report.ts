@@ -4,21 +4,24 @@ import { checkReadable } from "../../../shared/workspace/privacy.ts";
 import { workspacePrefix } from "../../../shared/workspace/workspace-paths.ts";
 import type { ToolCallContext } from "../tools/native/native-tool.ts";
 
-/** Characters of SOUL.md that are shown. */
+/** Max characters of SOUL.md in an answer. */
 const soulCharacters = 2048;
 
-/** Bounds of what is shown of MEMORY.md: sections, bullets of a section, bytes of JSON in all. */
-const sectionLimits = { usual: 20, most: 50 };
-const bulletsShown = 10;
+/** Bounds of an answer about MEMORY.md: sections, bullets per section, bytes of JSON in all. */
+const sectionLimits = { usual: 20, max: 50 };
+const maxBullets = 10;
 const maxBytes = 6144;
 
 /**
- * Who the agent is, as its files say. What it has no file for is null.
- * @throws PeerError 403 in a conversation that others share: the model and the workspace are the owner's matter
+ * The agent's identity from its files; null for a missing file.
+ * @throws PeerError 403 in a shared conversation: only the owner may see the model and the workspace
  */
 export async function whoAmI({ agent, turn }: ToolCallContext) {
   if (turn.audience === "shared")
-    throw new PeerError(code.forbidden, "this is not told in a conversation that several people share");
+    throw new PeerError(
+      code.forbidden,
+      "several people read this conversation, and only the owner may see this",
+    );
   const { agentId, model } = turn;
   const [listing, identity, soul] = await Promise.all([
     agent.workspace.list(agentId, ""),
@@ -46,7 +49,7 @@ function excerpt(soul: string): string {
   return characters.length <= soulCharacters ? soul : `${characters.slice(0, soulCharacters).join("")}…`;
 }
 
-/** A section of MEMORY.md as it is shown. `extra_bullets`: how many more it has. */
+/** A section of MEMORY.md in an answer. `extra_bullets`: the number of omitted bullets. */
 interface ShownSection {
   heading: string;
   bullets: string[];
@@ -54,9 +57,9 @@ interface ShownSection {
 }
 
 /**
- * What MEMORY.md holds, section by section, cut to what a model reads at once.
- * @param section only sections whose heading holds this, whatever the case
- * @throws PeerError 403 where MEMORY.md may not be read
+ * The sections of MEMORY.md, limited in number and size.
+ * @param section only sections whose heading contains this; case does not matter
+ * @throws PeerError 403 if this conversation may not read MEMORY.md
  */
 export async function whatDoIKnow(
   { section, limit = sectionLimits.usual }: { section?: string | undefined; limit?: number | undefined },
@@ -66,13 +69,13 @@ export async function whatDoIKnow(
   const text = (await read(agent, turn.agentId, "MEMORY.md")) ?? "";
   const wanted = section?.toLowerCase() ?? "";
   const found = memorySections(text).filter(({ heading }) => heading.toLowerCase().includes(wanted));
-  const most = Math.min(sectionLimits.most, Math.max(1, limit));
+  const max = Math.min(sectionLimits.max, Math.max(1, limit));
   const sections: ShownSection[] = [];
-  for (const { heading, bullets } of found.slice(0, most)) {
-    const extra = bullets.length - bulletsShown;
+  for (const { heading, bullets } of found.slice(0, max)) {
+    const extra = bullets.length - maxBullets;
     const shown = {
       heading,
-      bullets: bullets.slice(0, bulletsShown),
+      bullets: bullets.slice(0, maxBullets),
       extra_bullets: extra > 0 ? extra : null,
     };
     const size = Buffer.byteLength(JSON.stringify({ sections: [...sections, shown], truncated: false }));
@@ -96,15 +99,15 @@ async function read(
   }
 }
 
-/** A section of MEMORY.md: its heading, and its bullets without their signs. */
+/** A section of MEMORY.md: its heading, and its bullets without the bullet characters. */
 interface MemorySection {
   heading: string;
   bullets: string[];
 }
 
 /**
- * The sections of a MEMORY.md. `## ` opens one, `- ` and `* ` at the start of a line are its bullets. Bullets before the first
- * heading, sections without a heading and all other lines are left out.
+ * The sections of a MEMORY.md. `## ` starts one, `- ` and `* ` at the start of a line are its bullets. Bullets before the first
+ * heading, sections without a heading and all other lines are omitted.
  */
 export function memorySections(text: string): MemorySection[] {
   const sections: MemorySection[] = [];

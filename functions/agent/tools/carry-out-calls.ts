@@ -8,9 +8,9 @@ import type { PlannedCall } from "./plan-calls.ts";
 import { sendToSession } from "./send-to-session.ts";
 
 /**
- * Sends the calls of nodes, all at once, and runs those of the gateway and sends messages to sessions, one after the
- * other, in the model's order, until the run is stopped or the lease lost. It ends when all that it began has ended:
- * nothing goes on without the lease.
+ * Sends all node calls in parallel. Meanwhile runs the gateway's own calls and sends messages to sessions, one at a time in
+ * the model's order, until the run is stopped or the lease is lost. Resolves after everything that it started has ended, so
+ * that nothing continues without the lease.
  */
 export async function carryOutCalls(
   agent: Agent,
@@ -30,7 +30,7 @@ export async function carryOutCalls(
       if (writer.interrupted.aborted) return;
       if (one.by === "gateway") await carryOutNative(agent, turn, one);
       else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
-      // A call that waits for its node keeps waiting, whether or not the node is connected at this moment.
+      // A pending call keeps waiting for its node, even if the node is not connected now.
       else if (one.by === "nobody" && !isPending(one))
         await putOutcome(agent, one.address, { error: one.error }, agent.now());
     }

@@ -19,7 +19,7 @@ export interface JobRequest {
   jobId?: string | undefined;
 }
 
-/** Carries out a call of `gsv__Cron`. @throws PeerError for what the model can mend */
+/** Carries out a call of `gsv__Cron`. @throws PeerError for an error that the model can fix */
 export async function changeJobs(
   agent: Agent,
   args: JobRequest,
@@ -52,5 +52,5 @@ export async function changeJobs(
 
 function needed<T>(name: string, value: T | undefined): T {
   if (value !== undefined) return value;
-  throw new PeerError(code.badRequest, `${name}: is needed for this action`);
+  throw new PeerError(code.badRequest, `${name}: this action needs it`);
 }

@@ -18,7 +18,7 @@ import {
 import { nativeTools } from "./native/native-tools.ts";
 import { askedSession } from "./send-to-session.ts";
 
-/** A tool call of the model, and how it is carried out. */
+/** A tool call of the model, and what carries it out. */
 export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
   | { by: "node"; node: BegunCall }
   | { by: "session"; send: SessionMessage }
@@ -29,7 +29,7 @@ export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
 const cutOffText =
   "not run: your reply was cut off at its token limit, and the arguments may be incomplete. Ask for less at a time.";
 
-/** Most messages to other sessions that one run may send: each of them is a run with a model of its own. */
+/** Max messages to other sessions that one run may send: each of them starts a run there. */
 const maxSends = 10;
 
 const tooManySendsText = `not sent: one answer may send at most ${maxSends} messages to other conversations`;
@@ -44,7 +44,7 @@ export function sendsOf(reply: AssistantMessage): ToolCallBlock[] {
 }
 
 /**
- * Decides for each call whether a node or the gateway carries it out. A call that cannot be carried out gets an error.
+ * Plans for each call what carries it out: a node, a session or the gateway. An impossible call gets an error.
  * @param calls the calls of the reply that are not done yet
  */
 export async function planCalls(
@@ -59,13 +59,12 @@ export async function planCalls(
   const tooMany = new Set(sendsOf(reply).slice(Math.max(0, maxSends - sends)));
   const planned = calls.map(async (call): Promise<PlannedCall> => {
     const address = { sessionKey, runId, step, callId: call.id };
-    // A provider's client completes the JSON of arguments that were cut off: half a file would be written as the whole.
+    // A provider's client completes the JSON of cut-off arguments, so half a file would replace the whole one.
     if (reply.stopReason === "length") return { call, address, by: "nobody", error: cutOffText };
     if (!isRecord(call.arguments))
       return { call, address, by: "nobody", error: "arguments: expected a JSON object" };
     if (tooMany.has(call)) return { call, address, by: "nobody", error: tooManySendsText };
-    // Only what the turn may use is found: the model may call a tool that it was not offered.
-    // A model may leave the prefix out; tools of nodes have one of their own.
+    // These maps have only the tools of this turn: a model may call a tool that it was not offered, and may omit the prefix.
     const native = turn.native.get(call.name) ?? turn.native.get(`gsv__${call.name}`);
     if (native) return planNative(agent, turn, address, call, native);
     const found = turn.nodeTools.get(call.name);
@@ -90,8 +89,8 @@ function sentToNode(agent: Agent, address: CallAddress, call: AddressedCall): Be
 }
 
 /**
- * A native tool that asks a node is a node's call, and one that asks a session is that session's. To learn which one, the
- * tool is run here: it does nothing else.
+ * A native tool that asks a node or a session becomes a call of that node or session. Running the tool only determines
+ * which one.
  */
 async function planNative(
   agent: Agent,
@@ -111,10 +110,15 @@ async function planNative(
   if ("ask" in outcome) return { call, address, by: "node", node: sentToNode(agent, address, outcome.ask) };
   if ("begin" in outcome) return { call, address, by: "node", node: outcome.begin };
   if ("send" in outcome) return { call, address, by: "session", send: outcome.send };
-  return { call, address, by: "nobody", error: outcome.ok ? "nobody was asked" : outcome.error };
+  return {
+    call,
+    address,
+    by: "nobody",
+    error: outcome.ok ? "the tool asked no node and no session" : outcome.error,
+  };
 }
 
-/** The calls that a node or a session is to answer, as the run holds them. @param now epoch ms */
+/** The calls that wait for a node or a session, as the run stores them. @param now epoch ms */
 export function pendingCalls(planned: readonly PlannedCall[], now: number): Record<string, PendingCall> {
   // Object.fromEntries, because the model chooses the ids: an assignment would lose `__proto__`.
   return Object.fromEntries(
@@ -132,8 +136,8 @@ export function pendingCalls(planned: readonly PlannedCall[], now: number): Reco
 type AddressedCall = NodeCall & { nodeId: string };
 
 /**
- * Sends a call to its node. A repeat is harmless: nodes know a call id they have seen.
- * @returns undefined when it was sent, else the error that the model is told
+ * Sends a call to its node. A repeat is harmless: a node runs a call id once.
+ * @returns undefined when it was sent, otherwise the error for the model
  */
 export async function dispatchCall(
   agent: Pick<Agent, "table" | "sockets" | "now">,
@@ -153,7 +157,7 @@ export async function dispatchCall(
       await forgetPeer(agent.table, node.connectionId);
       return `Node not connected: ${call.nodeId}`;
     case "busy":
-      return `Node does not read what it is sent: ${call.nodeId}. Try again later`;
+      return `Node does not read its messages: ${call.nodeId}. Try again later`;
     case "too large":
       return `The arguments are too large to send to a node (limit ${maxFrameBytes} bytes)`;
   }

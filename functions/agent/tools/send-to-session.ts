@@ -9,13 +9,13 @@ import type { AskedSession } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionMessage, ToolTurn } from "./native/native-tool.ts";
 
-/** The id of the message that a call sends, and of the run that answers it. A repeat of the call has the same. */
+/** The id of the message that a call sends, and of the run that answers it. A repeat of the call gets the same id. */
 function sentRunId({ sessionKey, runId, step, callId }: CallAddress): string {
   const name = JSON.stringify([sessionKey, runId, step, callId]);
   return `session:${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
 }
 
-/** What a call that waits for a session's answer keeps in its run. @param at epoch ms */
+/** What a run stores for a call that waits for a session's answer. @param at epoch ms */
 export function askedSession(
   address: CallAddress,
   { sessionKey, queued, waitSeconds }: SessionMessage,
@@ -25,8 +25,8 @@ export function askedSession(
 }
 
 /**
- * Sends a session the message of another one. A repeat is harmless: the inbox knows the message's id.
- * @param isPending the call waits for the answer, which ends it; otherwise it has its outcome here
+ * Sends a message of one session to another. A repeat is harmless: the inbox knows the message's id.
+ * @param isPending the call waits for the answer; otherwise its outcome is stored here
  */
 export async function sendToSession(
   agent: Agent,
@@ -55,7 +55,7 @@ export async function sendToSession(
     ...{ id: runId, at: agent.now(), kind: "message", text: `[session · ${from}]\n${message}` },
     origin: { kind: "client" },
     configurationVersion: agent.configuration.version(),
-    // The guest asks in this conversation later what was said in it.
+    // The guest of this conversation can later ask about the message.
     ...(isGuestSessionKey(sessionKey) ? { role: "guest" as const } : {}),
     task,
   }).then((sent): CallOutcome | undefined => {

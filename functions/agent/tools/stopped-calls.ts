@@ -8,7 +8,7 @@ import type { Agent } from "../agent.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { toResultMessages } from "./tool-results.ts";
 
-/** Has the nodes end the calls that a run waits for. @returns the ids of the calls of which their node was told */
+/** Cancels the pending calls of a run on their nodes. @returns the ids of the calls whose cancellation was sent */
 export function endPendingCalls(
   { sockets }: Pick<Agent, "sockets">,
   sessionKey: string,
@@ -20,8 +20,8 @@ export function endPendingCalls(
 
 /**
  * Ends the calls of a run that was stopped.
- * @returns their results for the transcript: what was answered before, and for the others that they were stopped. None
- * when the transcript has them: a repeat after a crash appends nothing
+ * @returns their results for the transcript; a call without an answer gets an error. Empty when the transcript already has
+ * them, so that a repeat after a crash appends nothing
  */
 export async function stopCalls(
   agent: Agent,
@@ -30,7 +30,7 @@ export async function stopCalls(
   nodes: () => Promise<PeerRecord[]>,
 ): Promise<ToolResultMessage[]> {
   if (run.phase !== "tools") return [];
-  const told = await endPendingCalls(agent, sessionKey, run, nodes);
+  const cancelled = await endPendingCalls(agent, sessionKey, run, nodes);
   const reply = (await agent.history.load(state)).at(-1);
   if (reply?.role !== "assistant") return [];
   const calls = toolCallsOf(reply);
@@ -38,12 +38,12 @@ export async function stopCalls(
   const { runId, step, pending } = run;
   for (const { id: callId } of calls) {
     if (outcomes.has(callId)) continue;
-    const isTold = told.has(encodeCallAddress({ sessionKey, runId, step, callId }));
-    const machine = isTold
-      ? "its machine was told to end it"
-      : "its machine could not be told, and may go on";
-    const begun = pending[callId]?.asked ? "the conversation that was asked goes on" : machine;
-    const how = Object.hasOwn(pending, callId) ? begun : "it was not begun";
+    const isCancelled = cancelled.has(encodeCallAddress({ sessionKey, runId, step, callId }));
+    const machine = isCancelled
+      ? "its machine was asked to cancel it"
+      : "its machine could not be reached, and may continue";
+    const started = pending[callId]?.asked ? "the other conversation continues" : machine;
+    const how = Object.hasOwn(pending, callId) ? started : "it was not started";
     outcomes.set(callId, { error: `stopped by the user; ${how}` });
   }
   return toResultMessages(run, calls, outcomes, agent.now());

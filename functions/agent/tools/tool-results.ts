@@ -9,7 +9,7 @@ import { toolResultEvent, toResultMessage } from "../../../shared/session/result
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 
-/** The results of a step's calls as messages, one for each call in the same order. */
+/** The results of a step's calls as messages: one for each call, in the same order. */
 export function toResultMessages(
   run: Pick<Run, "timedOut" | "deadline">,
   calls: readonly ToolCallBlock[],
@@ -19,7 +19,7 @@ export function toResultMessages(
   const late = new Set(run.timedOut ?? []);
   const by = run.deadline ? ` (by ${new Date(run.deadline).toISOString()})` : "";
   const timedOut = {
-    error: `the tool did not answer in time${by}; its machine was told to end it, if it can do that`,
+    error: `the tool did not answer in time${by}; its machine was asked to cancel it, if it can`,
   };
   return calls.map((call) => {
     const known = late.has(call.id) ? undefined : outcomes.get(call.id);
@@ -28,7 +28,7 @@ export function toResultMessages(
   });
 }
 
-/** Announces to clients what the calls of a reply returned. `results`: one for each call, in the same order. */
+/** Announces the results of a reply's calls to clients. `results`: one for each call, in the same order. */
 export async function announceResults(
   { broadcast }: Pick<Agent, "broadcast">,
   sessionKey: string,

@@ -65,7 +65,7 @@ describe("a client's change of what the model sees", () => {
     expect(await ask({ kind: "deactivate", object: one })).toEqual([
       expect.objectContaining({
         ok: true,
-        payload: { ok: true, id: one, state: "inactive", note: "Out of the next model call" },
+        payload: { ok: true, id: one, state: "inactive", note: "The next model call does not contain it" },
       }),
     ]);
     expect(await next()).not.toContain("the first output");

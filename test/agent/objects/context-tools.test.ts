@@ -126,7 +126,7 @@ describe("the context tools", () => {
       await bench.turn("do", [tool(idOf("x"), id)]);
       expect(await lastResult()).toEqual({
         ok: false,
-        error: `Object is locked: ${id} is always in what the model sees`,
+        error: `Object is locked: the model always sees ${id}`,
       });
     }
   });
@@ -185,7 +185,9 @@ describe("the context tools", () => {
     await bench.turn("show", [activate(idOf("a"), "file:gsv:big.md")]);
     expect(await lastResult()).toMatchObject({
       ok: false,
-      error: expect.stringMatching(/^No room for file:gsv:big\.md: it has 40000 characters of at most \d+$/),
+      error: expect.stringMatching(
+        /^No room for file:gsv:big\.md: it has 40000 characters; the limit is \d+$/,
+      ),
     });
     const [request] = await bench.turn("well?");
     expect(contextOf(request!)).not.toContain("zzzz");

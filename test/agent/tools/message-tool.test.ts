@@ -43,7 +43,7 @@ describe("a message goes", () => {
   });
 
   it("nowhere when it is not said where", () => {
-    expect(() => destinationOf({ text: "hi" }, undefined)).toThrow("held on none so far");
+    expect(() => destinationOf({ text: "hi" }, undefined)).toThrow("not held on a channel yet");
     expect(() => to({ channel: "telegram" })).toThrow("to: say who");
     expect(() => to({ accountId: "home" })).toThrow("to: say who");
     expect(() => destinationOf({ text: "hi", to: "1" }, undefined)).toThrow(PeerError);

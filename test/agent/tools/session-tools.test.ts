@@ -156,7 +156,7 @@ describe("a message to another session", () => {
     await run(asker);
     await requestStop(state.table, asker, "stop", Date.now() + bench.later);
     await run(asker);
-    expect(await results()).toEqual([expect.stringContaining("the conversation that was asked goes on")]);
+    expect(await results()).toEqual([expect.stringContaining("the other conversation continues")]);
     await run(asked);
     expect(textOf((await bench.live(asked)).at(-1) as Message)).toBe("answer to how are you?");
   });
@@ -199,7 +199,7 @@ describe("a message is refused", () => {
     const inbox = [entry(`call ${JSON.stringify({ sessionKey: other, message: "x" })}`)];
     await state.table.update(metaKey(asked), [set("inbox", inbox as never)]);
     await run(asked);
-    expect(await results(asked)).toEqual(refusal(`${other} waits for this conversation already`));
+    expect(await results(asked)).toEqual(refusal(`${other} already waits for this conversation`));
   });
 
   it("after it was handed on three times", async () => {

@@ -144,7 +144,7 @@ function isTrue({ text, toolCallId = "" }: Turn, calls: ReadonlyMap<string, stri
 
 /** Whether a result reports a call lost to a fault: the node was gone, did not read, or timed out. */
 export function isLoss(text: string): boolean {
-  return /^Error: (the tool did not answer in time|Node not connected: |Node does not read what it is sent: )/.test(
+  return /^Error: (the tool did not answer in time|Node not connected: |Node does not read its messages: )/.test(
     text,
   );
 }

@@ -14,7 +14,7 @@ const id = v.pipe(
   v.description("Of a call, or file:gsv:{path}"),
 );
 
-/** Decides on a change, which holds once its result is in the transcript. */
+/** Plans a change. It takes effect once its result is in the transcript. */
 async function change(
   action: ContextAction,
   given: string,

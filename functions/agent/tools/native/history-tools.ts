@@ -5,7 +5,7 @@ import { count } from "../../../../shared/protocol/schemas.ts";
 import { isVisible } from "../../../../shared/workspace/privacy.ts";
 import { type NativeOutcome, nativeTool, type ToolCallContext } from "./native-tool.ts";
 
-/** Most characters of differences in one result. */
+/** Max characters of all diffs in one result. */
 const maxDiffChars = 20_000;
 
 const isOffered = (configuration: Configuration, agentId: string) => {
@@ -13,10 +13,10 @@ const isOffered = (configuration: Configuration, agentId: string) => {
   return enabled && tools;
 };
 
-/** The history holds MEMORY.md: whoever does not see it gets nothing of the history. */
+/** The history contains MEMORY.md, so a conversation that may not read that file gets no history. */
 const refusal: NativeOutcome = {
   ok: false,
-  error: "The history of the workspace holds private memory; it is for the main conversation only.",
+  error: "The workspace history contains private memory; only the main conversation may read it.",
 };
 const seesHistory = ({ turn }: ToolCallContext) => isVisible(turn.audience, "MEMORY.md");
 

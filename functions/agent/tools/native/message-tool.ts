@@ -12,8 +12,10 @@ import { checkReadable } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
 import { nativeTool, type ToolTurn } from "./native-tool.ts";
 
-const named = (most: number, description: string) =>
-  v.optional(v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(most), v.description(description)));
+const named = (maxLength: number, description: string) =>
+  v.optional(
+    v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(maxLength), v.description(description)),
+  );
 
 const messageArguments = {
   text: v.optional(v.pipe(v.string(), v.maxLength(100_000))),
@@ -51,7 +53,7 @@ export const message = nativeTool({
       turn.lastChannel ?? (await placeOf(agent.table, await agent.configuration.load(), { sessionKey }));
     const origin = destinationOf(args, last);
     const file = args.media === undefined ? undefined : await loadFile(agent, turn, sessionKey, args.media);
-    // An id of its own: the intent is noted, so nobody sends this call's message a second time.
+    // A random id is enough: the recorded intent prevents a second attempt of this call.
     const sent = await agent.channels.deliver(origin, `message:${randomUUID()}`, text, file);
     if (!sent.ok) return { ok: false, error: `not sent: ${sent.reason}` };
     const { channel, accountId, peer } = origin;
@@ -59,7 +61,7 @@ export const message = nativeTool({
   },
 });
 
-/** Where a message goes: what is named, and what is not as in the conversation's latest. @throws PeerError 400 */
+/** A message's destination: the named fields, with the conversation's last channel as the default. @throws PeerError 400 */
 export function destinationOf(
   { channel, to, peerKind = "dm", accountId, replyToId }: Args,
   last: ChannelOrigin | undefined,
@@ -74,14 +76,14 @@ export function destinationOf(
   if (name === undefined)
     throw new PeerError(
       code.badRequest,
-      "channel: this conversation was held on none so far; name one, and to",
+      "channel: this conversation was not held on a channel yet; give channel and to",
     );
-  if (to === undefined) throw new PeerError(code.badRequest, "to: say who or where it is for");
+  if (to === undefined) throw new PeerError(code.badRequest, "to: give the id of the person or room");
   const account = accountId ?? (isElsewhere ? undefined : last?.accountId) ?? "default";
   return { kind: "channel", channel: name, accountId: account, peer: { kind: peerKind, id: to }, ...reply };
 }
 
-/** Longest name that a file is sent under, in characters. */
+/** Max length of a sent file's name, in characters. */
 const maxName = 100;
 
 const anyType = "application/octet-stream";
@@ -89,9 +91,9 @@ const anyType = "application/octet-stream";
 type Files = Pick<Agent, "bucket" | "workspace" | "guardedFetch">;
 
 /**
- * The file that the model has named: media of its own conversation, a file of the workspace that this conversation may
- * read, or what lies at a public https address.
- * @throws PeerError for what is not there, or not to be sent from here
+ * Loads the file that the model named: media of its own conversation, a workspace file that this conversation may read, or
+ * a file at a public https address.
+ * @throws PeerError for a missing file, and for one that this conversation may not send
  */
 export async function loadFile(
   agent: Files,

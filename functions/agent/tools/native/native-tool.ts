@@ -14,29 +14,29 @@ import type { Sender } from "../../../../shared/session/inbox-entry.ts";
 import type { Audience } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
 
-/** What the tools of a turn know of it. */
+/** The facts about a turn that its tools need. */
 export interface ToolTurn {
   agentId: string;
   model: ModelConfiguration;
   audience: Audience;
-  /** Connected nodes; none where the turn may not use them. */
+  /** Connected nodes; empty if the turn may not use them. */
   nodes: PeerRecord[];
   /** The native tools that this turn may use, by name. */
   native: ReadonlyMap<string, NativeTool>;
   /** The tools of connected nodes, by the name that the model uses. */
   nodeTools: Map<string, NodeTool>;
-  /** The sessions that have handed the message of this run on to each other; none for a message of anybody else. */
+  /** The chain of sessions that forwarded this run's message, in order; empty for a message that no session sent. */
   askers: readonly string[];
-  /** Who has caused the run on a channel; absent for a client's run. */
+  /** The channel user who caused the run; absent for a client's run. */
   sender?: Sender;
   /**
-   * Where the run's message came from, else where the conversation was last held on a channel. Absent in a main session
-   * when the message came from no channel: `placeOf` finds its owner.
+   * The channel of the run's message, otherwise the last channel of the conversation. Absent in a main session if the
+   * message did not come from a channel: `placeOf` finds its owner.
    */
   lastChannel?: ChannelOrigin;
 }
 
-/** What a native tool works with. */
+/** The context of a native tool's call. */
 export interface ToolCallContext {
   agent: Agent;
   turn: ToolTurn;
@@ -44,64 +44,62 @@ export interface ToolCallContext {
 }
 
 /**
- * What a native tool gives back: its result, or a message or a call that a session or a node answers later, by the same
- * way as a node tool's.
+ * The outcome of a native tool: a result, or a message or call that a session or a node answers later, as it answers a node
+ * tool's call.
  * @see docs/reference/protocol.md, "Tools"
  */
 export type NativeOutcome =
-  /** `beside`: what is stored at the same time as the result. It does not fail. */
+  /** `beside`: a write in parallel with that of the result. It does not reject. */
   | { ok: true; result: unknown; beside?: Promise<void> }
   | { ok: false; error: string }
   | { send: SessionMessage }
   | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } }
   | { begin: BegunCall };
 
-/** A call that is answered later by what it begins. */
+/** A call that starts work which answers it later. */
 export interface BegunCall {
-  /** The node that the session waits for; the answer is recorded in its name. */
+  /** The node that the session waits for; the answer is recorded as this node's. */
   nodeId: string;
-  /** Begins it. A repeat goes on with what was begun. @returns the outcome, when it is known at once */
+  /** Starts the work, or continues work that was already started. @returns the outcome, if it is known at once */
   start(): Promise<CallOutcome | undefined>;
 }
 
-/** A message to another session. `queued`: other work comes before it, as seen when it was planned. */
+/** A message to another session. `queued`: other work came before it when it was planned. */
 export interface SessionMessage {
   /** Canonical. */
   sessionKey: string;
   message: string;
-  /** 0: nobody waits for the answer. */
+  /** 0: the call does not wait for the answer. */
   waitSeconds: number;
   queued: boolean;
 }
 
 export interface NativeTool {
   definition: ToolDefinition;
-  /** Arguments, as the model must give them. */
+  /** Checks the arguments that the model gives. */
   schema: v.GenericSchema;
-  /** False where doing it twice differs from doing it once: then it is never repeated after a crash. */
+  /** False if running it twice differs from running it once: then it is never repeated after a crash. */
   repeatable: boolean;
-  /** Whether a run that a guest wrote may use it. */
+  /** Whether a run that answers a guest may use it. */
   forGuests: boolean;
-  /** True for a tool whose answer comes later: its run decides what is asked or begun, and does nothing else. */
+  /** True for a tool that a node answers later: `run` only determines the call, and sends nothing. */
   asksNode?: boolean;
-  /** True for a tool that only says which session is to be sent what. */
+  /** True for a tool that only determines a message and its session. */
   asksSession?: boolean;
-  /** True for a tool of conversations that the owner alone has: main and named ones. */
+  /** True for a tool that only the owner's own conversations may use: main and named ones. */
   ownSessionsOnly?: boolean;
-  /** Whether the settings of an agent offer it. Absent: they always do. */
+  /** Whether the settings of an agent offer it. Absent: always. */
   isOffered?(configuration: Configuration, agentId: string): boolean;
-  /** @throws PeerError for what the model can mend; its message becomes the error */
+  /** @throws PeerError for an error that the model can fix; its message becomes the call's error */
   run(args: never, context: ToolCallContext): Promise<NativeOutcome>;
 }
 
-/**
- * A native tool from the declaration of its arguments, which both checks them and tells the model what they are.
- */
+/** Creates a native tool. The declaration of its arguments checks them and describes them to the model. */
 export function nativeTool<E extends v.ObjectEntries>(tool: {
   name: string;
   description: string;
   arguments: E;
-  /** Optional arguments that the model is asked to give all the same. */
+  /** Arguments that are optional, but required in the definition that the model sees. */
   alsoRequired?: readonly (keyof E & string)[];
   repeatable: boolean;
   forGuests: boolean;
@@ -124,7 +122,7 @@ export function nativeTool<E extends v.ObjectEntries>(tool: {
   };
 }
 
-/** Runs a tool. A tool that fails gives an error, which the model can react to; the turn goes on. */
+/** Runs a tool. A failure becomes an error that the model can react to, and the turn continues. */
 export async function runNativeTool(
   tool: NativeTool,
   args: unknown,

@@ -8,7 +8,7 @@ import { configGet, logsGet, sessionSend, sessionsList } from "./session-tools.t
 import { transfer } from "./transfer-tool.ts";
 import { deleteFile, editFile, readFile, writeFile } from "./workspace-tools.ts";
 
-/** The tools that the gateway itself offers, to owners all of them. */
+/** The gateway's own tools. Owners may use all of them. */
 export const nativeTools: readonly NativeTool[] = [
   readFile,
   writeFile,

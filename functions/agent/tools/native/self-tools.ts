@@ -21,7 +21,7 @@ export const whatDoIKnow = nativeTool({
   description: "MEMORY.md by sections.",
   arguments: {
     section: v.optional(v.pipe(v.string(), v.maxLength(256), v.description("Part of a heading"))),
-    limit: v.optional(v.pipe(v.number(), v.integer(), v.description("Sections: default 20, most 50"))),
+    limit: v.optional(v.pipe(v.number(), v.integer(), v.description("Sections: default 20, max 50"))),
   },
   repeatable: true,
   forGuests: false,
@@ -53,7 +53,7 @@ const logArguments = {
     v.pipe(v.string(), v.maxLength(256), v.description("Id or key. recent: default this conversation")),
   ),
   query: v.optional(v.pipe(v.string(), v.maxLength(2000), v.description("Words, or a question"))),
-  limit: wish("Default 50, most 500; recent 10"),
+  limit: wish("Default 50, max 500; recent 10"),
   max_chars: wish("Of each text: 20-4000, default 200"),
   from_message: wish("read_session: begin at this message number"),
 };
@@ -81,7 +81,7 @@ export const memoryTool = nativeTool({
   arguments: {
     action: v.picklist(["recall", "remember", "forget"]),
     query: v.optional(v.pipe(v.string(), v.maxLength(2000))),
-    content: v.optional(v.pipe(memoryTextField, v.description("One fact, as a sentence that stands alone"))),
+    content: v.optional(v.pipe(memoryTextField, v.description("One fact, as a self-contained sentence"))),
     id: v.optional(memoryIdField),
     type: v.optional(v.picklist(memoryTypes)),
     supersedes: v.optional(memoryIdField),

@@ -13,11 +13,11 @@ import { checkConfigurationReadable } from "../../../../shared/workspace/privacy
 import type { Agent } from "../../agent.ts";
 import { nativeTool } from "./native-tool.ts";
 
-/** Longest text of a message that a list shows, in characters. */
+/** Max characters of a message in a list. */
 const shownCharacters = 1000;
 
-/** Kinds of sessions that begin with a message to them. A room's begins with a message of the room. */
-const begunByMessage = ["main", "named"];
+/** Kinds of sessions that a message from another session may start. A room's session starts with a message of the room. */
+const startedByMessage = ["main", "named"];
 
 export const sessionsList = nativeTool({
   name: "gsv__SessionsList",
@@ -49,7 +49,7 @@ export const sessionsList = nativeTool({
   },
 });
 
-/** The newest messages of a conversation that have a text, without the results of tools. */
+/** The newest messages of a conversation, without tool results and messages without text. */
 async function newestOf(agent: Pick<Agent, "table" | "bucket">, sessionKey: string, limit: number) {
   const state = await readSession(agent.table, sessionKey);
   if (!state) return {};
@@ -87,16 +87,20 @@ export const sessionSend = nativeTool({
     if (turn.askers.includes(sessionKey))
       throw refuse(`${sessionKey} has asked this conversation; answer it instead, with your reply`);
     if (turn.askers.length >= maxAskers)
-      throw refuse(`a message is handed on through at most ${maxAskers} conversations`);
+      throw refuse(
+        `a message may be forwarded through at most ${maxAskers} conversations; answer it instead`,
+      );
     if (await isWaitedFor(agent.table, address.sessionKey, sessionKey))
-      throw refuse(`${sessionKey} waits for this conversation already`);
+      throw refuse(`${sessionKey} already waits for this conversation`);
     const state = await readSession(agent.table, sessionKey);
     if (!state && turn.askers.length > 0)
-      throw refuse(`a conversation that was asked itself begins no new one, and there is no ${sessionKey}`);
-    if (!state && !begunByMessage.includes(sessionKind(sessionKey, rules)))
+      throw refuse(
+        `there is no ${sessionKey}, and a conversation that another one asked cannot start a new one`,
+      );
+    if (!state && !startedByMessage.includes(sessionKind(sessionKey, rules)))
       throw new PeerError(
         code.notFound,
-        `sessionKey: there is no conversation ${sessionKey}; gsv__SessionsList names them`,
+        `sessionKey: there is no conversation ${sessionKey}; gsv__SessionsList lists them`,
       );
     const isBusy = state !== undefined && (state.run !== undefined || isLeased(state, agent.now()));
     return { send: { sessionKey, message, waitSeconds, queued: isBusy || (state?.inbox.length ?? 0) > 0 } };

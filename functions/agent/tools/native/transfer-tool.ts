@@ -26,7 +26,7 @@ export const transfer = nativeTool({
     if (source.kind === "workspace") checkReadable(turn.audience, source.path);
     if (destination.kind === "workspace") checkWritable(turn.audience, destination.path);
     checkNodes({ source, destination }, turn.nodes);
-    // A session waits for a node by its id: for the workspace alone it waits for the gateway.
+    // A session waits for a node id. A transfer within the workspace has no node, so it waits for the gateway.
     const machine = [source, destination].find((one) => one.kind === "node");
     const nodeId = machine?.kind === "node" ? machine.id : "gsv";
     const owner = { kind: "call", address, nodeId } as const;
@@ -38,7 +38,7 @@ export const transfer = nativeTool({
   },
 });
 
-/** The id of a call's transfer: a call that is carried out again after a crash goes on with the same transfer. */
+/** The id of a call's transfer. A call that is repeated after a crash continues the same transfer. */
 function idOf(address: CallAddress): number {
   return createHash("sha256").update(encodeCallAddress(address)).digest().readUInt32BE();
 }

@@ -20,7 +20,7 @@ const anyPath = v.pipe(
 );
 const path = v.pipe(anyPath, v.minLength(1));
 
-/** A skill that was written may need programs of which the machines have not been asked. */
+/** Asks the nodes for the programs that a written skill may need. */
 async function askForPrograms(agent: Agent, path: string): Promise<void> {
   if (isSkillFile(path)) await askAllNodes(agent, createSkillLister(agent.bucket));
 }
@@ -98,9 +98,9 @@ export const deleteFile = nativeTool({
 type CeremonyTools = Pick<Agent, "workspace" | "configuration" | "table" | "schedules" | "now">;
 
 /**
- * Ends the first run: deletes BOOTSTRAP.md and turns the agent's heartbeat on, unless the user has turned it on
- * or off before. The heartbeat comes first, so that a crash in between leaves the ceremony to be ended again.
- * @throws PeerError 404 when there is no BOOTSTRAP.md: nothing is turned on then
+ * Ends the first run: turns the agent's heartbeat on, unless the user has turned it on or off before, and then deletes
+ * BOOTSTRAP.md. After a crash in between, the ceremony can be ended again.
+ * @throws PeerError 404 when there is no BOOTSTRAP.md; the heartbeat is not turned on then
  */
 async function endCeremony(agent: CeremonyTools, agentId: string): Promise<NativeOutcome> {
   const { workspace, configuration, table, now } = agent;

@@ -96,7 +96,7 @@ describe("a stop kills on the machine", () => {
     expect(await client.ended(runId)).toMatchObject({ error: "Run cancelled by user" });
     await isOver();
     expect(existsSync(late())).toBe(false);
-    expect(await results()).toEqual(["Error: stopped by the user; its machine was told to end it"]);
+    expect(await results()).toEqual(["Error: stopped by the user; its machine was asked to cancel it"]);
   });
 
   it("no command that an earlier call left in the background", async () => {
@@ -142,7 +142,7 @@ it("a call that times out is killed on the machine, and the model receives the r
   await isOver();
   expect(existsSync(late())).toBe(false);
   expect(await results()).toEqual([
-    expect.stringMatching(/^Error: the tool did not answer in time .* was told to end it/),
+    expect.stringMatching(/^Error: the tool did not answer in time .* was asked to cancel it/),
   ]);
 });
 
