@@ -31,12 +31,11 @@ export function createApp(bundles: string, props: AppProps = {}): { app: App; st
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 try {
-  // Every CDK command, `bootstrap` and `destroy` too, runs this file first. Bundling here avoids outdated
-  // bundles.
+  // Every CDK command runs this file first, even `bootstrap` and `destroy`. Bundling here avoids outdated bundles.
   for (const name of functionNames) await bundleFunction(bundleTarget(root, name), "silent");
   createApp(join(root, "dist", "functions")).app.synth();
 } catch (error) {
-  // The message is enough; CDK itself would print a long stack before it.
+  // The message is enough: CDK would print a long stack trace before it.
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

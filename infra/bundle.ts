@@ -25,7 +25,7 @@ export interface BundleSize {
 /**
  * Bundles one function with all its imports, including the AWS SDK. Each `import()` becomes a separate chunk,
  * so that a cold start loads only the code that every call needs.
- * @param logLevel what esbuild prints to standard error
+ * @param logLevel of esbuild's output to standard error
  * @throws esbuild's BuildFailure
  */
 export async function bundleFunction(

@@ -1,6 +1,6 @@
 /**
- * All permissions of all functions. A function can do nothing that has no row here. Add a row together with
- * the call that needs it.
+ * All permissions of all functions. A function may do nothing without a row here. Add a row together with the call that
+ * needs it.
  */
 
 export const functionNames = ["socket", "webhook", "timer", "agent"] as const;
@@ -18,11 +18,11 @@ export interface Arns {
   scheduleRole: string;
   /** `arn:…:ssm:{region}:{account}:parameter{SSM_PREFIX}` */
   parameters: string;
-  /** `arn:…:bedrock:*::foundation-model`: an inference profile may lead to a model in another region */
+  /** `arn:…:bedrock:*::foundation-model`: an inference profile may use a model in another region */
   foundationModels: string;
   /** `arn:…:bedrock:{region}:{account}:inference-profile` */
   inferenceProfiles: string;
-  /** `arn:…:bedrock:{region}:{account}:application-inference-profile`: profiles that the owner made, to tag costs */
+  /** `arn:…:bedrock:{region}:{account}:application-inference-profile`: profiles that the owner created to tag costs */
   applicationProfiles: string;
   deadLetters: string;
   /** The function's own log group. */
@@ -81,7 +81,7 @@ export interface Grant {
   actions: readonly string[];
   /** IAM condition: operator, condition key, values. */
   when?: Record<string, Record<string, string | readonly string[]>>;
-  /** The Lambda service itself makes the call with the function's role; the function's code does not. */
+  /** The Lambda service makes this call with the function's role, not the function's code. */
   usedBy?: "Lambda";
 }
 
@@ -106,7 +106,7 @@ const createSchedule: readonly Grant[] = [
 const listBucket: Grant = { resource: "bucket", actions: ["s3:ListBucket"] };
 
 const readWriteDelete = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"];
-/** All that any function does with the table. */
+/** All actions of functions on the table. */
 const wholeTable: Grant = {
   resource: "table",
   actions: [
@@ -147,8 +147,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     wholeTable,
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
     { resource: "postToConnection", actions: manageConnections },
-    // A heartbeat looks at the agent's HEARTBEAT.md before it asks the model; a sweep of memories writes MEMORY.md, DREAMS.md
-    // and the history of the workspace, and takes out of every file what was forgotten meanwhile.
+    // A heartbeat reads HEARTBEAT.md before it asks the model. A memory sweep writes MEMORY.md, DREAMS.md and the workspace
+    // history, and removes memories from all files that were forgotten meanwhile.
     { resource: "agentObjects", actions: ["s3:GetObject", "s3:PutObject"] },
     listBucket,
     { resource: "closeConnection", actions: manageConnections },

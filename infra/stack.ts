@@ -10,7 +10,7 @@ import { Storage } from "./constructs/storage.ts";
 import { type Arns, type FunctionName, functionNames } from "./permissions.ts";
 import type { Settings } from "./stage-settings.ts";
 
-/** Memory of the functions in MB. CPU is proportional: one core for each 1,769 MB. */
+/** Memory of the functions in MB. CPU is proportional: one core per 1,769 MB. */
 export const memoryMegabytes: Record<FunctionName, number> = {
   socket: 256,
   // A cold start takes about 150 ms of CPU; Slack and Discord time out after 3 s.
@@ -21,7 +21,7 @@ export const memoryMegabytes: Record<FunctionName, number> = {
 
 export interface GsvStackProps extends StackProps {
   settings: Settings;
-  /** Folder with one bundle for each function, the output of `npm run build`. */
+  /** Folder with one bundle per function, the output of `npm run build`. */
   bundles: string;
 }
 
@@ -29,11 +29,11 @@ interface Shape {
   description: string;
   timeout: Duration;
   /**
-   * For a function that is invoked asynchronously: Lambda tries an event three times in three minutes, and gives it
-   * up at this age. The sweep has found the same work by then, and the event says no more than the table does.
+   * For a function that is invoked asynchronously: Lambda tries an event three times in three minutes, and gives it up at
+   * this age. By then the sweep has found the same work, and the table has all facts of the event.
    */
   eventAge?: Duration;
-  /** Whether events that were given up are kept in the dead-letter queue. */
+  /** Whether the dead-letter queue keeps events that were given up. */
   keepsFailedEvents?: boolean;
   /** Whether it may invoke itself without end. */
   invokesItself?: boolean;
@@ -179,7 +179,7 @@ export class GsvStack extends Stack {
   }
 }
 
-/** Addresses and names of a deployed stage, for its owner and the command line. */
+/** Addresses and names of a deployed stage, which its owner and the command line need. */
 interface PublishedValues {
   WebSocketUrl: string;
   WebhookUrl: string;

@@ -2,36 +2,31 @@ import { RetentionDays } from "aws-cdk-lib/aws-logs";
 
 /** Settings of a stage. Each is a CDK context key of the same name (`-c stage=prod`). */
 export interface Settings {
-  /**
-   * Part of the names of stack and functions: 1 to 20 lower-case letters, digits and hyphens, a letter first.
-   */
+  /** Part of the names of stack and functions: 1 to 20 lower-case letters, digits and hyphens, starting with a letter. */
   stage: string;
-  /** Email address for the alarm and the budget. Without it, CloudWatch alone shows the alarm, and there is no budget. */
+  /** Email address for the alarm and the budget. Without it, only CloudWatch shows the alarm, and there is no budget. */
   alarmEmail: string | undefined;
   /** Retention of function logs in days; a period that CloudWatch Logs supports. */
   logRetentionDays: RetentionDays;
   /**
-   * An existing table in place of one of the stack's own, such as one that was restored: with the keys and indexes of
-   * `Storage`, of 3 to 255 letters, digits, `_`, `-` and `.`. The stack's own table is kept, and is not used.
+   * Name of an existing table that replaces the stack's own, for example a restored one: 3 to 255 letters, digits, `_`, `-`
+   * and `.`. It needs the keys and indexes of `Storage`. The stack's own table is kept but not used.
    */
   tableName: string | undefined;
-  /** Days that an overwritten or deleted object can be restored, 1 to 3650. */
+  /** For this number of days an overwritten or deleted object can be restored, 1 to 3650. */
   oldVersionDays: number;
-  /**
-   * Rate limit of the WebSocket API in frames and connects a second, 1 to 10000. Above it, the API answers
-   * 429.
-   */
+  /** Rate limit of the WebSocket API in frames and connects per second, 1 to 10000. Above it, the API answers 429. */
   messagesPerSecond: number;
-  /** Rate limit of new connections a second, 1 to 10000. Above it, the API answers 429 and runs no function. */
+  /** Rate limit of new connections per second, 1 to 10000. Above it, the API answers 429 and runs no function. */
   connectsPerSecond: number;
   /** Whether connections without an Authorization header are refused. Browsers cannot send one. */
   requireHeader: boolean;
   /**
-   * Most invocations of the webhook function at a time, 1 to 1000. They are reserved: Lambda refuses the setting
-   * unless the account keeps some unreserved ones, so that a new account, of often 10, must do without.
+   * Max concurrent invocations of the webhook function, 1 to 1000. They are reserved: Lambda refuses the setting unless
+   * enough unreserved ones remain in the account. A new account, with a limit of often 10, cannot use it.
    */
   webhookConcurrency: number | undefined;
-  /** US dollars a month of the whole account, 1 to 100000, above which the owner is told if there is an `alarmEmail`. */
+  /** US dollars per month of the whole account, 1 to 100000, above which `alarmEmail`, if set, gets an email. */
   monthlyBudget: number;
 }
 
@@ -65,9 +60,9 @@ interface Rule {
   means: string;
 }
 
-const between = (least: number, most: number): Rule => ({
-  holds: (value) => value >= least && value <= most,
-  means: `a whole number from ${least} to ${most}`,
+const between = (min: number, max: number): Rule => ({
+  holds: (value) => value >= min && value <= max,
+  means: `a whole number from ${min} to ${max}`,
 });
 
 const retentionPeriods = Object.values(RetentionDays).filter(

@@ -20,8 +20,8 @@ const executionCapabilities: Capability[] = [
 ];
 
 /**
- * The tools and the host that a node announces in `connect`. A host that names no role is an execution host when
- * it has the capabilities of one.
+ * The tools and the host that a node announces in `connect`. A host without a role is an execution host if it has all the
+ * capabilities of one.
  * @throws PeerError 103
  */
 export function readAnnouncedNode({ tools = [], nodeRuntime }: ConnectParams): {
@@ -57,7 +57,7 @@ function parseRuntime(given: unknown): AnnouncedRuntime {
   return runtime;
 }
 
-/** Each tool once, with an input schema that model providers accept, and with capabilities that the host has. */
+/** Checks that tool names are unique, model providers accept the input schemas, and the host has the tools' capabilities. */
 function checkTools(
   tools: readonly ToolDefinition[],
   { hostCapabilities, toolCapabilities }: AnnouncedRuntime,

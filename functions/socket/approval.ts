@@ -24,10 +24,9 @@ export interface Approved {
 export type Approving = Inbound & { configuration: ConfigurationStore };
 
 /**
- * Approves a sender: adds the id to the channel's `allowFrom`, for an owner to its `owners`, then handles the
- * sender's held messages with the rights of that role. Safe to repeat, also in parallel: a message is handled
- * once, by its event id, and its pairing request is deleted last. A guest who is approved as an owner becomes
- * one; an owner stays one.
+ * Approves a sender: adds the id to the channel's `allowFrom` (or `owners`), then handles the sender's held messages with
+ * the rights of that role. A guest who is approved as an owner becomes one; an owner stays one. Safe to repeat, also in
+ * parallel: a message is handled once, by its event id, and its pairing request is deleted last.
  * @throws PeerError 404 for a sender without a request who is in neither list, 409 when the channel is closed
  */
 export async function approveSender(
@@ -54,7 +53,7 @@ export async function approveSender(
   );
   log("pairing.approved", { channel, senderId, role });
   // List again: requests made before the list changed are found now, and later messages are admitted by it.
-  for (const request of await listRequests(table, now(), applicant)) await take(approving, request);
+  for (const request of await listRequests(table, now(), applicant)) await acceptHeld(approving, request);
   return { senderId, ...(first?.senderName === undefined ? {} : { senderName: first.senderName }), role };
 }
 
@@ -74,7 +73,7 @@ export async function rejectSender(
   return { senderId: first.senderId };
 }
 
-async function take(approving: Approving, request: PairingRequest): Promise<void> {
+async function acceptHeld(approving: Approving, request: PairingRequest): Promise<void> {
   const { channel, accountId, message } = request;
   if (message) {
     const { status } = await handleInbound(approving, { channel, accountId }, message);
@@ -91,7 +90,7 @@ function withSender(list: unknown, channel: string, senderId: string): unknown {
 function unknown({ channel, senderId }: Applicant): PeerError {
   return new PeerError(
     code.notFound,
-    `nobody asks to be let in as ${senderId} on ${channel}; \`gsv pair list\` shows who does, and ` +
-      `\`gsv config set channels.${channel}.owners\` names owners who did not ask`,
+    `there is no pairing request of ${senderId} on ${channel}; \`gsv pair list\` lists the requests, and ` +
+      `\`gsv config set channels.${channel}.owners\` adds owners without a request`,
   );
 }

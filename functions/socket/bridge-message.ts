@@ -20,14 +20,14 @@ export function readBridgeMessage(
 ): InboundMessage {
   const { id, timestamp = now, replyToId, replyToText } = message;
   const from = sender ?? (peer.kind === "dm" ? peer : undefined);
-  if (!from) throw new PeerError(code.badRequest, "sender: needed where the peer is not a dm");
+  if (!from) throw new PeerError(code.badRequest, "sender: required unless the peer is a dm");
   const enclosed = message.media.flatMap(enclosedMedia);
   const content = contentOf(
     [message.text.trim(), locationNote(message.location)],
     message.media.flatMap(remoteMedia),
   );
   if (!content && enclosed.length === 0)
-    throw new PeerError(code.badRequest, "message: there is nothing in it");
+    throw new PeerError(code.badRequest, "message: needs a text, media or a location");
   return {
     eventId: `${id}@${digestOf(peer)}`,
     peer: { kind: peer.kind, id: peer.id, ...(peer.name ? { name: peer.name } : {}) },
@@ -46,9 +46,7 @@ export function readBridgeMessage(
   };
 }
 
-/**
- * A digest of the peer, which makes event ids unique: many messengers number messages for each conversation.
- */
+/** A digest of the peer. It makes event ids unique: many messengers number the messages of each conversation. */
 function digestOf({ kind, id }: Inbound["peer"]): string {
   return createHash("sha256")
     .update(JSON.stringify([kind, id]))

@@ -26,8 +26,8 @@ import { tellEnd, tellNodeChange } from "./socket-lifecycle.ts";
 /**
  * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
  * closed.
- * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account of the gateway's own, an
- * id that belongs to another token or to a running process, a socket that is already connected or has ended, and a peer with a newer
+ * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account that the gateway serves itself, an id
+ * of another token or of a running process, a socket that is already connected or has ended, and a peer with a newer
  * connection; 401 also when the token was revoked while its peer was being registered
  */
 export async function connectPeer(
@@ -77,7 +77,7 @@ export async function connectPeer(
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
   };
   const replaced = await registerPeer(gateway, caller, peer);
-  // A revocation closes the peers that it finds: it either found this one, or is seen here.
+  // A revocation closes the registered peers: either it closed this one, or this check fails.
   if (!(await gateway.tokens.isGood(holder.id))) throw revoked();
   log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
   // Also fails requests left by connections that ended without `$disconnect`.
@@ -108,7 +108,7 @@ async function registerPeer(gateway: Gateway, caller: Caller, peer: PeerRecord):
   if (bound === "superseded") {
     await tellEnd(gateway, peer.connectionId, "superseded");
     await gateway.sockets.close(peer.connectionId);
-    throw new PeerError(code.conflict, `"${peer.id}" has connected anew on another socket`);
+    throw new PeerError(code.conflict, `"${peer.id}" has connected again on another socket`);
   }
   if (bound.replaced === undefined) return false;
   await tellEnd(gateway, bound.replaced, "superseded");
@@ -152,8 +152,7 @@ function checkMode({ client }: ConnectParams, { scopes }: Pick<TokenHolder, "sco
 }
 
 /**
- * The channel and account of a bridge. They must match the token's, and must not be an account of the
- * gateway's own.
+ * The channel and account of a bridge. They must match the token's, and the gateway must not serve that account itself.
  * @throws PeerError 103, 403 or 409
  */
 async function checkChannel(
@@ -173,13 +172,13 @@ async function checkChannel(
     throw new PeerError(code.forbidden, `this token is not for ${channel}/${accountId}`);
   const settings = accountSettings(await configuration.load(), { channel, accountId });
   if (isOwnAccount(ownValue(channels, channel), settings)) {
-    const message = `${channel}/${accountId} is an account of the gateway's own; give the bridge another account`;
+    const message = `the gateway itself serves ${channel}/${accountId}; give the bridge another account`;
     throw new PeerError(code.conflict, message);
   }
   return { channel, accountId };
 }
 
-/** What a node tells of itself, with what it has answered earlier of its programs. */
+/** A node's announced runtime, with its earlier answers about its programs. */
 function withAnswers(runtime: NodeRuntime, bins: NodeBins): Pick<PeerRecord, "runtime" | "binAnswers"> {
   if (bins.answers === 0) return { runtime };
   const { hostBinStatus, ...answered } = binStatus(bins);

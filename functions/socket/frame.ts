@@ -22,9 +22,15 @@ import { isMethod, type Method, parseParams } from "../../shared/protocol/method
 import { log, logError } from "../../shared/runtime/log.ts";
 import { probeNodeOnConnect } from "../../shared/skills/probing.ts";
 import { connectPeer } from "./connect.ts";
-import { type Caller, deferred, type Gateway, type HandledMethod, type MethodEntry } from "./gateway.ts";
+import {
+  type Caller,
+  deferred,
+  type Gateway,
+  type HandledMethod,
+  type MethodEntry,
+  respond,
+} from "./gateway.ts";
 import { methodTable } from "./methods/methods.ts";
-import { respond } from "./respond.ts";
 import { authTimeoutMs, endSocket } from "./socket-lifecycle.ts";
 
 /** Frames of any kind after which a socket that has not connected is closed. */
@@ -51,14 +57,14 @@ export async function handleFrame(gateway: Gateway, socket: AnonymousSocket, tex
   await handleRequest(gateway, record, request);
 }
 
-/** The record of a socket. One that was opened without a token has no record until it connects. */
+/** The record of a socket. A socket that was opened without a token has no stored record until it connects. */
 async function findConnection(gateway: Gateway, socket: AnonymousSocket): Promise<ConnectionRecord> {
   const record = await readConnection(gateway.table, socket.connectionId, gateway.now());
   if (record && isConnected(record)) remember(gateway, record);
   return record ?? { ...socket };
 }
 
-/** The request of a frame. Undefined for other frames, of which a malformed one is answered. */
+/** The request of a frame; undefined for other frames. A malformed frame is answered with an error. */
 async function requestOf(
   gateway: Gateway,
   connectionId: string,
@@ -77,8 +83,8 @@ async function requestOf(
 }
 
 /**
- * A frame of a socket that has not connected. The socket is closed after `maxFrames` frames of any kind, or
- * with the first one that comes later than `authTimeoutMs`, which is not answered.
+ * Handles a frame of a socket that has not connected. The socket is closed after `maxFrames` frames of any kind, or at the
+ * first frame after `authTimeoutMs`, which is not answered.
  */
 async function handleUnconnected(
   gateway: Gateway,
@@ -105,7 +111,7 @@ function countUnconnected({ table }: Gateway, record: ConnectionRecord): Promise
     : countFrame(table, record.connectionId);
 }
 
-/** Closes a socket, also one that should have been closed before. @returns false when it has connected meanwhile */
+/** Closes a socket that has not connected. Safe to repeat. @returns false when it has connected meanwhile */
 async function endUnconnected(gateway: Gateway, record: ConnectionRecord): Promise<boolean> {
   const { table, sockets, now } = gateway;
   const { connectionId } = record;
@@ -144,7 +150,7 @@ async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: 
   }
 }
 
-/** What follows the response to `connect`: a bridge is sent its waiting messages, a node is asked for its programs. */
+/** Runs after the response to `connect`: sends a bridge its waiting messages, asks a node for its programs. */
 async function welcome(gateway: Gateway, caller: Caller): Promise<void> {
   const { mode, channel, accountId, connectionId, peerId } = caller;
   if (mode === "node") {
@@ -157,15 +163,15 @@ async function welcome(gateway: Gateway, caller: Caller): Promise<void> {
 }
 
 /**
- * Answers a request if the caller's token is good. A tool's result is recorded beside the check, because a
- * turn waits for it: a node whose token was revoked can end a call that it was sent before, and no more.
+ * Answers a request if the caller's token is good. A tool's result is recorded in parallel with the check, because a turn
+ * waits for it: a node whose token was revoked can only answer calls that were sent to it before.
  */
 async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFrame): Promise<void> {
   const { connectionId, tokenId } = caller;
   const startedAt = gateway.now();
   const good = gateway.tokens.isGood(tokenId);
   good.catch(() => {});
-  // Read beside the token check, as most requests of clients need it, and with what was set before this one.
+  // Most requests of clients need the newest configuration. Read it in parallel with the token check.
   if (caller.mode === "client") gateway.configuration.load({ fresh: true }).catch(() => {});
   if (frame.method !== "tool.result" && !(await good))
     return refuse(gateway, connectionId, frame.id, revoked());
@@ -176,7 +182,7 @@ async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFra
   if (answer !== deferred) await respond(gateway, connectionId, answer);
 }
 
-/** The answer to a request, which is an error when its handler throws. */
+/** The answer to a request; an error if its handler throws. */
 async function answerTo(
   gateway: Gateway,
   caller: Caller,
@@ -229,7 +235,7 @@ function checkAccess(
   method: Method,
 ): void {
   if (!entry.modes.includes(caller.mode)) {
-    throw new PeerError(code.forbidden, `${method} is not for a connection in mode ${caller.mode}`);
+    throw new PeerError(code.forbidden, `${method} is not available in mode ${caller.mode}`);
   }
   if (entry.scope && !caller.scopes.includes(entry.scope)) {
     throw new PeerError(code.forbidden, `${method} needs a token with the scope ${entry.scope}`);

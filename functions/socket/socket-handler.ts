@@ -19,14 +19,14 @@ import { handleFrame } from "./frame.ts";
 import type { Gateway } from "./gateway.ts";
 import { closeSocket, openSocket } from "./socket-lifecycle.ts";
 
-/** API Gateway's event; only `$connect` carries headers. */
+/** API Gateway's event. Only that of `$connect` has headers. */
 type SocketEvent = APIGatewayProxyWebsocketEventV2 & { headers?: Record<string, string | undefined> };
 
 interface SocketAnswer {
   statusCode: number;
 }
 
-/** The socket function's handler, behind all routes of the WebSocket API. */
+/** The socket function's handler, for all routes of the WebSocket API. */
 export function createSocketHandler(world: World) {
   const gateway = createGateway(world);
   return wrapHandler<SocketEvent, SocketAnswer>("socket", (event) => route(gateway, event), {
@@ -40,7 +40,7 @@ async function route(
   gateway: Gateway,
   { requestContext: { eventType, connectionId, connectedAt }, headers = {}, body = "" }: SocketEvent,
 ): Promise<SocketAnswer> {
-  // Not by the route: API Gateway chooses that of a frame by the `action` in its body, which a peer writes.
+  // Not by route: API Gateway chooses a frame's route by the `action` in its body, which the peer controls.
   switch (eventType) {
     case "CONNECT":
       return { statusCode: await openSocket(gateway, connectionId, connectedAt, bearerOf(headers)) };

@@ -17,13 +17,12 @@ import type { Gateway } from "./gateway.ts";
 /** Time within which a socket must connect, in milliseconds. It is closed otherwise. */
 export const authTimeoutMs = 10_000;
 
-/** Time after which the timer closes a socket again that `endRevoked` has closed, in milliseconds. */
+/** Time after which the timer repeats the close of `endRevoked`, in milliseconds. */
 const closeAgainMs = 5000;
 
 /**
- * Handles the route `$connect`. A token in the Authorization header is checked here: a wrong token is refused
- * with 401. Without a token the socket has `authTimeoutMs` to show one in `connect`, unless the stage requires
- * the header.
+ * Handles the route `$connect`. Checks the token in the Authorization header. A socket without the header has
+ * `authTimeoutMs` to send a token in `connect`, unless the stage requires the header.
  * @param openedAt epoch ms, by API Gateway's clock
  * @returns the HTTP status of the upgrade: 200 or 401
  */
@@ -54,8 +53,8 @@ function refuseSocket(connectionId: string): number {
 }
 
 /**
- * Has the timer close the sockets of a slot that have not connected by then. A warm function asks for each
- * slot once; a schedule that another one made stays as it is.
+ * Schedules the timer that closes the sockets of a slot that have not connected by then. A warm function schedules each
+ * slot once; an existing schedule stays unchanged.
  */
 async function scheduleClose({ schedules, closing }: Gateway, openedAt: number): Promise<void> {
   const slot = slotOf(openedAt);
@@ -66,24 +65,24 @@ async function scheduleClose({ schedules, closing }: Gateway, openedAt: number):
 }
 
 /**
- * Handles the route `$disconnect`: removes the connection and its peer. For a node, fails the requests that
- * wait for it. For a client, ends the calls that it waits for.
- * @param openedAt epoch ms, by API Gateway's clock; not needed for a socket that has shown a token
+ * Handles the route `$disconnect`: removes the connection and its peer. For a node, fails the requests that wait for it. For
+ * a client, cancels the calls that it waits for.
+ * @param openedAt epoch ms, by API Gateway's clock; not needed for a socket that has sent a token
  */
 export async function closeSocket(gateway: Gateway, connectionId: string, openedAt?: number): Promise<void> {
   const wasConnected = gateway.connected.delete(connectionId);
   const isAnonymous = !wasConnected && openedAt !== undefined;
   if (isAnonymous && (await dropAnonymous(gateway.table, { connectionId, openedAt }))) return;
   const peer = await dropConnection(gateway.table, connectionId);
-  if (peer?.mode === "client") await endCallsOf(gateway, connectionId);
+  if (peer?.mode === "client") await cancelCallsOf(gateway, connectionId);
   if (peer?.mode !== "node") return;
   await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
   const back = await readPeer(gateway.table, "node", peer.id, gateway.now());
   if (!back) await tellNodeChange(gateway, { nodeId: peer.id, connected: false, tools: [] });
 }
 
-/** Has the nodes end the calls that a client made itself and does not wait for any more. */
-async function endCallsOf(gateway: Gateway, connectionId: string): Promise<void> {
+/** Cancels the calls that a client has sent to nodes: it no longer waits for them. */
+async function cancelCallsOf(gateway: Gateway, connectionId: string): Promise<void> {
   const nodes = await listPeers(gateway.table, "node", gateway.now());
   const able = nodes.filter(({ capabilities }) => capabilities?.includes(cancelCapability));
   const calls = await callsOfClient(
@@ -94,7 +93,7 @@ async function endCallsOf(gateway: Gateway, connectionId: string): Promise<void>
   await cancelCalls(gateway, async () => able, calls);
 }
 
-/** Tells all clients that a node has come or gone. Clients can do without: a failure is only logged. */
+/** Announces to all clients that a node has connected or disconnected. A failure is only logged. */
 export async function tellNodeChange(
   { broadcast }: Pick<Gateway, "broadcast">,
   change: Events["node.changed"],
@@ -106,7 +105,7 @@ export async function tellNodeChange(
   }
 }
 
-/** Tells a peer that it must not connect again. A peer that cannot be told connects again, and is refused then. */
+/** Sends a peer the event that it must not connect again. If the event is lost, the next `connect` is refused. */
 export async function tellEnd(
   { sockets }: Pick<Gateway, "sockets">,
   connectionId: string,
@@ -117,26 +116,26 @@ export async function tellEnd(
     .catch(() => {});
 }
 
-/** Closes a socket and removes what is known of it. @param openedAt as in `closeSocket` */
+/** Closes a socket and removes its records. @param openedAt as in `closeSocket` */
 export async function endSocket(gateway: Gateway, connectionId: string, openedAt?: number): Promise<void> {
   await gateway.sockets.close(connectionId);
   await closeSocket(gateway, connectionId, openedAt);
 }
 
 /**
- * As `endSocket`, for a socket whose token was revoked. It must not stay open: the timer closes it a second time, in case
- * the first was lost.
- * @throws when it could neither be closed nor be left to the timer
+ * Like `endSocket`, for a socket whose token was revoked. It must not stay open, so the timer closes it a second time in
+ * case the first close was lost.
+ * @throws when both the close and the schedule of the second one failed
  */
 export async function endRevoked(gateway: Gateway, connectionId: string): Promise<void> {
   await tellEnd(gateway, connectionId, "revoked");
-  const [closed, left] = await Promise.allSettled([
+  const [closed, scheduled] = await Promise.allSettled([
     gateway.sockets.close(connectionId),
     scheduleCloseAgain(gateway, connectionId),
   ]);
   if (closed.status === "rejected") {
     logError("socket.unclosed", closed.reason, { connectionId });
-    if (left.status === "rejected") throw left.reason;
+    if (scheduled.status === "rejected") throw scheduled.reason;
   }
   await closeSocket(gateway, connectionId);
 }

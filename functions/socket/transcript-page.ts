@@ -108,7 +108,8 @@ function writePlace({ parts, source, line, offset }: Place): string {
  */
 function readPlace(next: string | undefined, partsNow: number): Place {
   if (next === undefined) return { parts: partsNow, source: 0, line: 0, offset: 0 };
-  if (!/^\d{1,9}(\.\d{1,9}){3}$/.test(next)) throw new PeerError(code.badRequest, "next: not from a page");
+  if (!/^\d{1,9}(\.\d{1,9}){3}$/.test(next))
+    throw new PeerError(code.badRequest, "next: expected the value of an earlier page");
   const [parts = 0, source = 0, line = 0, offset = 0] = next.split(".").map(Number);
   if (parts !== partsNow) {
     const message = "the conversation was compacted meanwhile; start over";

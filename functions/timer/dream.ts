@@ -7,16 +7,16 @@ import type { Timer } from "./timer.ts";
 type Dream = Omit<Extract<TimerEvent, { kind: "dream" }>, "kind">;
 
 /**
- * Handles the time of an agent's sweep of memories, which also plans the next one. A time that was replaced is ignored.
- * After a failure it is still the planned one: the Scheduler or the sweep of what is overdue repeats it.
+ * Handles the time of an agent's memory sweep, which also plans the next one. A replaced time is ignored. After a failure the
+ * time stays planned: the Scheduler or the sweep of overdue items repeats it.
  */
 export async function dream(timer: Timer, { agentId, at }: Dream): Promise<void> {
   const state = await readDream(timer.table, agentId);
-  // Use the schedule's time when this clock is behind it.
+  // Use the schedule's time if this clock is slow.
   if (state.nextAt === at) await sweepOf(timer, agentId, state, Math.max(timer.now(), at));
 }
 
-/** Handles an overdue item: the schedule of a sweep was lost, or a sweep was interrupted. */
+/** Handles an overdue item: the schedule of a memory sweep was lost, or a memory sweep was interrupted. */
 export async function dreamIfLost(timer: Timer, agentId: string): Promise<void> {
   const state = await readDream(timer.table, agentId);
   const isDue = state.sweep !== undefined || (state.nextAt !== undefined && state.nextAt <= timer.now());

@@ -3,8 +3,8 @@ import { listPeers } from "../../shared/peers/registry.ts";
 import type { Expired } from "../../shared/session/calls.ts";
 import type { Sockets, Table } from "../../shared/world/world.ts";
 
-/** Has the nodes end calls that have timed out. After a crash it is not repeated: then a command ends by its own timeout. */
-export async function endExpired(
+/** Cancels timed-out calls on their nodes. It is not repeated after a crash: a command then ends by its own timeout. */
+export async function cancelExpired(
   { table, sockets, now }: { table: Table; sockets: Sockets; now: () => number },
   { calls }: Expired,
 ): Promise<void> {

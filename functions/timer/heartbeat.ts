@@ -8,9 +8,9 @@ import type { Timer } from "./timer.ts";
 type Beat = Omit<Extract<TimerEvent, { kind: "heartbeat" }>, "kind">;
 
 /**
- * Handles a beat of an agent's heartbeat: asks the model, unless there is a reason to skip the beat, and plans
- * the next one. A beat that was replaced is ignored. After a crash it is still the planned beat: the Scheduler
- * or the sweep repeats it, and the session accepts its message once.
+ * Handles a beat of an agent's heartbeat: asks the model, unless there is a reason to skip the beat, and plans the next one.
+ * A replaced beat is ignored. After a crash the beat stays planned: the Scheduler or the sweep repeats it, and the session
+ * accepts its message once.
  */
 export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
   const { table } = timer;
@@ -19,7 +19,7 @@ export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
     timer.configuration.load({ fresh: true }),
   ]);
   if (nextAt !== at) return;
-  // Use the schedule's time when this clock is behind it.
+  // Use the schedule's time if this clock is slow.
   const now = Math.max(timer.now(), at);
   const settings = beatSettings(configuration, agentId);
   const isOff = settings.everyMs === 0;
@@ -30,7 +30,7 @@ export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
   await planNextBeat(timer, { agentId, at, skipped }, settings, now);
 }
 
-/** Handles a beat that is overdue, because its schedule was lost. */
+/** Handles an overdue beat: its schedule was lost. */
 export async function beatIfLost(timer: Timer, agentId: string): Promise<void> {
   const { nextAt } = await readBeat(timer.table, agentId);
   if (nextAt !== undefined && nextAt <= timer.now()) await beat(timer, { agentId, at: nextAt });

@@ -10,18 +10,18 @@ import { readSession } from "../../shared/session/sessions.ts";
 import { duePartition, needsAgent } from "../../shared/session/state.ts";
 import type { Key } from "../../shared/world/world.ts";
 import { dreamIfLost } from "./dream.ts";
-import { endExpired } from "./expired-calls.ts";
+import { cancelExpired } from "./expired-calls.ts";
 import { beatIfLost } from "./heartbeat.ts";
 import type { Timer } from "./timer.ts";
 
-/** Maximum number of items checked by one sweep; the next sweep checks the rest. */
+/** Max items that one sweep checks; the next sweep checks the rest. */
 const sweepLimit = 200;
 
 /**
- * Looks after everything in the `due` index whose time has passed: sessions with work that no agent holds, which only
- * a crash leaves behind, and jobs whose schedule was lost. The index gives keys; each item decides. A failure for one
+ * Checks the overdue items of the `due` index: sessions with work that no agent is processing, which only a crash leaves
+ * behind, and jobs whose schedule was lost. The index has only keys; each item is read and decides. The failure of one item
  * does not stop the sweep.
- * @param onLeft is called before a session is woken that an agent left with work
+ * @param onLeft called before the sweep wakes a session that an agent left with work
  * @throws the last failure, after all items were checked
  */
 export async function sweep(timer: Timer, onLeft: () => void = () => {}): Promise<void> {
@@ -31,7 +31,7 @@ export async function sweep(timer: Timer, onLeft: () => void = () => {}): Promis
   let failure: unknown;
   for (const { pk, sk } of overdue) {
     try {
-      if (await lookAfterItem(timer, { pk: String(pk), sk: String(sk) }, onLeft)) woken += 1;
+      if (await checkItem(timer, { pk: String(pk), sk: String(sk) }, onLeft)) woken += 1;
     } catch (error) {
       logError("sweep.failed", error, { pk: String(pk), sk: String(sk) });
       failure = error;
@@ -41,12 +41,9 @@ export async function sweep(timer: Timer, onLeft: () => void = () => {}): Promis
   if (failure) throw failure;
 }
 
-/**
- * Looks after one overdue item, by the kind of thing that its key names.
- * @returns true when the agent was woken for a session that was left
- */
-async function lookAfterItem(timer: Timer, { pk, sk }: Key, onLeft: () => void): Promise<boolean> {
-  if (pk.startsWith("S#")) return lookAfter(timer, pk.slice("S#".length), onLeft);
+/** Checks one overdue item; its key tells its kind. @returns true when the agent was woken for an abandoned session */
+async function checkItem(timer: Timer, { pk, sk }: Key, onLeft: () => void): Promise<boolean> {
+  if (pk.startsWith("S#")) return checkSession(timer, pk.slice("S#".length), onLeft);
   const jobId = pk === cronPartition ? jobIdOf(sk) : undefined;
   if (jobId !== undefined) {
     await advanceJob(timer, jobId, timer.now());
@@ -66,17 +63,17 @@ async function lookAfterItem(timer: Timer, { pk, sk }: Key, onLeft: () => void):
 }
 
 /**
- * Checks one overdue session. Tool calls past their deadline, whose schedule was lost, are marked as timed
- * out. An idle session is removed from the `due` index.
+ * Checks one overdue session. Marks tool calls past their deadline as timed out, because their schedule was lost. Removes an
+ * idle session from the `due` index.
  * @returns true when the agent was woken
  */
-async function lookAfter(timer: Timer, sessionKey: string, onLeft: () => void): Promise<boolean> {
+async function checkSession(timer: Timer, sessionKey: string, onLeft: () => void): Promise<boolean> {
   const { table, wake, now } = timer;
   let state = await readSession(table, sessionKey);
   const run = state?.run;
   if (run?.phase === "tools" && run.pendingCount > 0 && (run.deadline ?? 0) <= now()) {
     const expired = await expireCalls(table, sessionKey, run, now());
-    if (expired) await endExpired(timer, expired);
+    if (expired) await cancelExpired(timer, expired);
     state = expired?.state;
   }
   if (!state || !needsAgent(state, now())) {
@@ -89,8 +86,8 @@ async function lookAfter(timer: Timer, sessionKey: string, onLeft: () => void): 
   return true;
 }
 
-/** Sweeps, and notes when it woke a session: only an agent that ended early leaves one. */
-export async function sweepAndNote(timer: Timer): Promise<void> {
+/** Sweeps, and records a fault if it woke a session: only an agent that ended early leaves one with work. */
+export async function sweepAndRecord(timer: Timer): Promise<void> {
   let wasLeft = false;
   try {
     await sweep(timer, () => {
@@ -108,15 +105,15 @@ const meanings = {
 };
 
 /**
- * Fails on purpose while a function has noted a fault in the last quarter of an hour. The one alarm watches the
- * timer function's failures, and this makes it tell of those of all functions.
- * @throws Error that names the functions and what they noted
+ * Fails on purpose if a function has recorded a fault in the last quarter of an hour. The only alarm watches the timer
+ * function's failures, so this makes it report the faults of all functions.
+ * @throws Error that lists the functions and their faults
  */
 export async function watch({ table, now }: Pick<Timer, "table" | "now">): Promise<void> {
   const faults = await listFaults(table, now());
   if (faults.length === 0) return;
-  const told = faults.map(
+  const texts = faults.map(
     ({ name, kind, at }) => `the ${name} function ${meanings[kind]}, last at ${new Date(at).toISOString()}`,
   );
-  throw new Error(`${told.join("; ")}: see the function's log`);
+  throw new Error(`${texts.join("; ")}: see the function's log`);
 }

@@ -9,12 +9,12 @@ import { createCachedReader } from "../../shared/workspace/cached-reader.ts";
 import type { TimerEvent, World } from "../../shared/world/world.ts";
 import { dream } from "./dream.ts";
 import { beat } from "./heartbeat.ts";
-import { sweepAndNote, watch } from "./sweep.ts";
+import { sweepAndRecord, watch } from "./sweep.ts";
 import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, type Timer } from "./timer.ts";
 
 /**
- * The timer function's handler, which schedules invoke. It notes no faults of its own: the alarm watches its failures,
- * and a watch that fails must not cause the next one to fail.
+ * The timer function's handler, which schedules invoke. It records no faults of its own: the alarm watches its failures, and
+ * a failed watch must not make the next one fail.
  */
 export function createTimerHandler(world: World) {
   const { table, schedules, secrets, sockets, wake, now } = world;
@@ -23,7 +23,7 @@ export function createTimerHandler(world: World) {
   const sweepMemories = loadSweep(world);
   const timer: Timer = { table, schedules, configuration, sockets, wake, files, sweepMemories, now };
   const fireEvent = (event: TimerEvent) => {
-    // Read beside what the event is about: it is handled with what was set before it.
+    // The handler needs the newest configuration. Read it in parallel with the session.
     if (event.kind === "reset-due") configuration.load({ fresh: true }).catch(() => {});
     return fire(timer, event);
   };
@@ -51,15 +51,15 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
     case "dream":
       return dream(timer, event);
     case "sweep":
-      return sweepAndNote(timer);
+      return sweepAndRecord(timer);
     case "watch":
       return watch(timer);
   }
 }
 
 /**
- * Handles the time of a scheduled job's run. The schedule of a time that is not the job's next any more, because the
- * job was changed or has run, is ignored.
+ * Handles the time of a scheduled job's run. A time that is no longer the job's next one is ignored: the job was changed or
+ * has run.
  */
 export async function fireCron(
   timer: Timer,
@@ -68,6 +68,6 @@ export async function fireCron(
   const job = await readJob(timer.table, jobId);
   const isCurrent = job?.nextRunAtMs === at || job?.run?.at === at;
   log("cron.fire", { jobId, at, isCurrent });
-  // Use the schedule's time when this clock is behind it.
+  // Use the schedule's time if this clock is slow.
   if (isCurrent) await advanceJob(timer, jobId, Math.max(timer.now(), at));
 }

@@ -10,7 +10,7 @@ import { readSession } from "../../shared/session/sessions.ts";
 import { needsAgent } from "../../shared/session/state.ts";
 import type { CachedReader } from "../../shared/workspace/cached-reader.ts";
 import type { Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
-import { endExpired } from "./expired-calls.ts";
+import { cancelExpired } from "./expired-calls.ts";
 
 /** The dependencies of the timer function, built once at cold start. */
 export interface Timer {
@@ -26,12 +26,12 @@ export interface Timer {
   now: () => number;
 }
 
-/** Number of sockets that are closed at the same time. */
-const closedAtOnce = 20;
+/** Max sockets that are closed in parallel. */
+const maxParallel = 20;
 
 /**
- * Handles the deadline of a step's tool calls: pending calls are marked as timed out, their nodes are told to end them,
- * and the agent is woken.
+ * Handles the deadline of a step's tool calls: marks pending calls as timed out, cancels them on their nodes, and wakes the
+ * agent.
  */
 export async function expireTools(
   timer: Timer,
@@ -42,13 +42,13 @@ export async function expireTools(
   log("tool.timeout", { sessionKey, runId, step, due: expired !== undefined });
   if (!expired) return;
   const wakes = needsAgent(expired.state, now()) ? wake(sessionKey) : undefined;
-  await Promise.all([wakes, endExpired(timer, expired)]);
+  await Promise.all([wakes, cancelExpired(timer, expired)]);
 }
 
 /**
- * Handles the time at which a session may be due for a reset. When it is due, a reset entry is appended to
- * its inbox; the agent checks again before it resets, because a message may have come first. When it is not
- * due, the next check is scheduled. A schedule that was replaced by another is ignored.
+ * Handles the time at which a session may be due for a reset. If it is due, a reset entry is appended to its inbox; the agent
+ * checks again before it resets, because a message may have arrived first. Otherwise the next check is scheduled. A replaced
+ * schedule is ignored.
  */
 export async function resetIfDue(
   timer: Timer,
@@ -56,7 +56,7 @@ export async function resetIfDue(
 ): Promise<void> {
   const state = await readSession(timer.table, sessionKey);
   if (state?.resetScheduledFor !== at) return;
-  // Use the schedule's time when this clock is behind it.
+  // Use the schedule's time if this clock is slow.
   const now = Math.max(timer.now(), at);
   const { policy, timezone } = await resetRules(timer.configuration, state);
   const isBusy = state.run !== undefined || state.inbox.length > 0;
@@ -74,17 +74,15 @@ export async function resetIfDue(
 }
 
 /**
- * Closes the sockets of a slot that were opened without a token and have not connected. `$disconnect` removes
- * what is stored of them. A failure for one socket does not stop the others.
+ * Closes the sockets of a slot that were opened without a token and have not connected. `$disconnect` removes their records.
+ * The failure of one socket does not stop the others.
  * @throws the last failure, after all sockets were tried
  */
 export async function closeUnauthenticated({ table, sockets }: Timer, slot: number): Promise<void> {
   const left = await listAnonymous(table, slot);
   let failure: unknown;
-  for (let start = 0; start < left.length; start += closedAtOnce) {
-    const closing = left
-      .slice(start, start + closedAtOnce)
-      .map((connectionId) => sockets.close(connectionId));
+  for (let start = 0; start < left.length; start += maxParallel) {
+    const closing = left.slice(start, start + maxParallel).map((connectionId) => sockets.close(connectionId));
     for (const closed of await Promise.allSettled(closing))
       if (closed.status === "rejected") failure = closed.reason;
   }
@@ -92,7 +90,7 @@ export async function closeUnauthenticated({ table, sockets }: Timer, slot: numb
   if (failure) throw failure;
 }
 
-/** Closes a socket that the socket function has closed before, in case that was lost. */
+/** Closes a socket that the socket function has closed before, in case that close was lost. */
 export async function closeAgain({ table, sockets }: Timer, connectionId: string): Promise<void> {
   await sockets.close(connectionId);
   await dropConnection(table, connectionId);

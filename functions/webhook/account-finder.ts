@@ -4,33 +4,33 @@ import type { Configuration } from "../../shared/configuration/schema.ts";
 import type { CachedSecrets } from "../../shared/configuration/secret-cache.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 
-/** Shortest time between two reads of the configuration for one unknown account, in milliseconds. */
+/** Min time between two reads of the configuration for one unknown account, in milliseconds. */
 const unknownMs = 30_000;
 
 /**
- * Most unknown accounts that the configuration is read for in `unknownMs`. Enough for an owner who adds several
- * accounts in a minute, whose first request must find them.
+ * Max unknown accounts for which the configuration is read in `unknownMs`. Enough for an owner who adds several accounts in
+ * a minute: the first request must find each.
  */
 const maxUnknown = 20;
 
-/** Shortest time between two reads of configuration and secrets after wrong signatures, in milliseconds. */
+/** Min time between two reads of configuration and secrets after wrong signatures, in milliseconds. */
 const mismatchMs = 10_000;
 
 /**
- * Finds the accounts that requests name. Anybody can send requests, so there is a limit to the reads that
- * requests without a valid signature cause, over all accounts.
+ * Finds the accounts that requests name. Anybody can send requests, so the reads that requests without a valid signature
+ * cause are limited, for all accounts together.
  */
 export interface AccountFinder {
   /**
-   * The account, also when it is stopped. An unknown account is looked up in the newest configuration, but at
-   * most once in 30 s, and at most 20 accounts in 30 s.
+   * The account, even if it is stopped. An unknown account is looked up in the newest configuration, but at most once in
+   * 30 s, and at most 20 accounts in 30 s.
    */
   find(channel: Channel, accountId: string): Promise<AccountLookup>;
   /** The account in the newest configuration. For requests with a valid signature. */
   findNewest(channel: Channel, accountId: string): Promise<AccountLookup>;
   /**
-   * After a wrong signature: the account with its newest settings and secrets, which may have been replaced a
-   * moment ago. Undefined when this was done less than 10 s ago.
+   * After a wrong signature: the account with its newest settings and secrets, which may just have been replaced. Undefined
+   * when this was done less than 10 s ago.
    */
   findAgain(channel: Channel, accountId: string): Promise<AccountLookup | undefined>;
 }
@@ -68,7 +68,7 @@ export function createAccountFinder({ configuration, secrets, now }: FinderOptio
   };
 }
 
-/** A function that answers true once, and again only after this time, in milliseconds. */
+/** Creates a function that returns true at most once in this time. Milliseconds. */
 function atMostEach(intervalMs: number, now: () => number): () => boolean {
   let last = Number.NEGATIVE_INFINITY;
   return () => {
@@ -78,12 +78,12 @@ function atMostEach(intervalMs: number, now: () => number): () => boolean {
   };
 }
 
-/** A function that answers true at most once for each name, and for at most `most` names, in this time. */
-function oncePerName(intervalMs: number, most: number, now: () => number): (name: string) => boolean {
+/** Creates a function that returns true at most once for each name, and for at most `maxNames` names, in this time. */
+function oncePerName(intervalMs: number, maxNames: number, now: () => number): (name: string) => boolean {
   const answered = new Map<string, number>();
   return (name) => {
     for (const [other, at] of answered) if (now() - at >= intervalMs) answered.delete(other);
-    if (answered.has(name) || answered.size >= most) return false;
+    if (answered.has(name) || answered.size >= maxNames) return false;
     answered.set(name, now());
     return true;
   };

@@ -1,7 +1,7 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
 
-/** Maximum body size in bytes: WhatsApp sends batches of up to 3 MB, other platforms far less. */
+/** Max body size in bytes: WhatsApp sends batches of up to 3 MB, other platforms far less. */
 const maxBodyBytes = 3 * 1024 * 1024;
 
 /** The raw bytes of a request's body; undefined above `maxBodyBytes`. */

@@ -11,10 +11,10 @@ import { createAccountFinder } from "./account-finder.ts";
 import { readAddress } from "./request.ts";
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "./webhook.ts";
 
-/** The parts of the outside that the webhook function uses. */
+/** The parts of the environment that the webhook function uses. */
 type WebhookWorld = Pick<World, "table" | "secrets" | "wake" | "now">;
 
-/** The webhook function's handler, behind its function URL. */
+/** The webhook function's handler for its function URL. */
 export function createWebhookHandler(world: WebhookWorld) {
   const webhook = createWebhook(world);
   return wrapHandler<LambdaFunctionURLEvent, WebhookAnswer>(

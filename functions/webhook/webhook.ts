@@ -28,9 +28,9 @@ export interface WebhookAnswer {
 }
 
 /**
- * Answers one request of a platform. A request that is too large or for an unknown or unconfigured account is
- * refused before the channel parses it. An unverified request is refused before anything is stored. The
- * response is sent after all messages were handled in order, so that the platform retries after a failure.
+ * Answers one request of a platform. A request that is too large, or for an unknown or unconfigured account, is refused before
+ * the channel parses it; an unverified request is refused before anything is stored. The response is sent after all
+ * messages were handled in order, so that the platform retries after a failure.
  * @throws any error; the handler answers it with 500, and the platform retries
  */
 export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEvent): Promise<WebhookAnswer> {
@@ -68,7 +68,7 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   return answer(200, text);
 }
 
-/** `GET /health`, which anybody may ask: it says that this function answers, and nothing else. */
+/** `GET /health` is public. Its answer only shows that this function works. */
 function isHealthCheck({ rawPath, requestContext }: LambdaFunctionURLEvent): boolean {
   return rawPath === "/health" && requestContext.http.method === "GET";
 }

@@ -10,14 +10,14 @@ import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 
 /**
- * The dead-letter queue for events that failed on every retry and for undeliverable schedules, and what tells the
- * owner: one alarm of one metric, because each metric of an alarm costs $0.10 a month, and a budget, which is free.
+ * The dead-letter queue for events that failed on every retry and for undeliverable schedules, and the owner's notifications:
+ * one alarm on one metric, because each metric of an alarm costs $0.10 per month, and a budget, which is free.
  */
 export class Failures extends Construct {
   readonly deadLetters: Queue;
   private readonly topic: Topic | undefined;
 
-  /** @param props `monthlyBudget`: US dollars of the whole account above which the owner is told, if there is an address */
+  /** @param props `monthlyBudget`: US dollars of the whole account, above which the owner gets an email if there is an address */
   constructor(
     scope: Construct,
     id: string,
@@ -40,28 +40,27 @@ export class Failures extends Construct {
   }
 
   /**
-   * Adds the alarm. The timer function's metric Errors is above zero while a sweep or a watch fails, and has no
-   * value while neither runs. A watch fails for a quarter of an hour after any function has noted a fault
-   * (`shared/faults/faults.ts`).
+   * Adds the alarm. The timer function's metric Errors is above zero while sweeps or watches fail, and has no value while
+   * neither runs. Watches fail for a quarter of an hour after any function has recorded a fault (`shared/faults/faults.ts`).
    */
   watch(timer: LambdaFunction): void {
     const alarm = timer
       .metricErrors({ period: Duration.minutes(5), statistic: "Sum" })
       .createAlarm(this, "Trouble", {
         alarmDescription:
-          "The gateway needs you: a function fails or is invoked unusually often, or the sweep, which looks after " +
-          "unfinished work, does not run. The timer function's log says which in its last line timer.failed. Without " +
-          "such a line nothing has run for ten minutes: see the function's metric Throttles, and its schedules.",
+          "The gateway needs you: a function fails or is invoked unusually often, or the sweep, which resumes " +
+          "unfinished work, does not run. The last line timer.failed in the timer function's log says which. Without " +
+          "such a line nothing has run for ten minutes: check the function's metric Throttles, and its schedules.",
         threshold: 0,
         comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
         evaluationPeriods: 2,
-        // No value: the timer function did not run, not even for the sweep of each minute.
+        // No value: the timer function did not run, not even for the sweep, which is due every minute.
         treatMissingData: TreatMissingData.BREACHING,
       });
     if (this.topic) alarm.addAlarmAction(new SnsAction(this.topic));
   }
 
-  /** A budget also knows the month's forecast. It is of the whole account. */
+  /** A budget of the whole account. It also compares the month's forecast. */
   private createBudget(address: string, monthlyBudget: number): void {
     const notify = (notificationType: "ACTUAL" | "FORECASTED") => ({
       notification: { notificationType, comparisonOperator: "GREATER_THAN", threshold: 100 },

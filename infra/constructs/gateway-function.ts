@@ -16,26 +16,24 @@ import { type Arns, type FunctionName, type Grant, grants, resources } from "../
 
 export interface GatewayFunctionProps {
   name: FunctionName;
-  /**
-   * The function's name in Lambda. It is fixed, so that roles can refer to functions that are created later.
-   */
+  /** The function's name in Lambda. It is fixed, so that roles can refer to functions that are created later. */
   functionName: string;
   description: string;
   memoryMegabytes: number;
   timeout: Duration;
-  /** Folder of the built bundles, with one folder a function. */
+  /** Folder of the built bundles, with one folder per function. */
   bundles: string;
   environment: Record<string, string>;
   arns: Omit<Arns, "logGroup">;
   logGroupArn: string;
   logRetentionDays: RetentionDays;
-  /** Most invocations at a time; without it, as many as the account allows. */
+  /** Max concurrent invocations; without it, as many as the account allows. */
   reservedConcurrency?: number;
   /** Whether it may invoke itself without end. */
   invokesItself?: boolean;
   /** For asynchronously invoked functions. */
   asynchronous?: {
-    /** Age at which an event that was not processed is given up. */
+    /** Age at which Lambda gives up an unprocessed event. */
     eventAge: Duration;
     /** ARN of the queue for events that were given up. Without it they are dropped. */
     failedEvents?: string;
@@ -70,8 +68,8 @@ export class GatewayFunction extends Construct {
       environment: props.environment,
       role,
       reservedConcurrentExecutions: props.reservedConcurrency,
-      // Lambda ends a chain of functions that invoke each other after about 16 rounds. A long turn is such a
-      // chain of agents, which hand it over before their 15 minutes are over.
+      // Lambda ends a chain of functions that invoke each other after about 16 rounds. A long turn is such a chain: each
+      // agent invokes the next one before its 15 minutes are over.
       recursiveLoop: props.invokesItself ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       logGroup: this.log,
     });
@@ -95,7 +93,7 @@ function bundleOf(bundles: string, name: FunctionName): string {
 }
 
 /**
- * A function's role: exactly its rows of permissions.ts, one statement a row, no managed policy. CDK's grant
+ * A function's role: exactly its rows of permissions.ts, one statement per row, no managed policy. CDK's grant
  * methods cannot add statements (see `role`).
  */
 class FunctionRole extends Construct {
@@ -110,7 +108,7 @@ class FunctionRole extends Construct {
       description: `What the ${props.functionName} function may do`,
       inlinePolicies: {
         permissions: new PolicyDocument({
-          // One statement a row, so that the deployed policy reads as permissions.ts does.
+          // One statement per row, so that the deployed policy corresponds to permissions.ts.
           minimize: false,
           statements: rows.map((row) => statementOf(row, props.arns)),
         }),
@@ -138,9 +136,7 @@ function acknowledgeWildcard(role: Role, row: Grant, arns: Arns): void {
   Validations.of(role).acknowledge({ id: `AwsSolutions-IAM5[Resource::${arn}]`, reason: resource.wildcard });
 }
 
-/**
- * Formats an ARN with its CloudFormation references as `<LogicalId.Attribute>`, as in cdk-nag's finding ids.
- */
+/** Formats an ARN with its CloudFormation references as `<LogicalId.Attribute>`, as in cdk-nag's finding ids. */
 function flatten(value: unknown): string {
   if (typeof value === "string") return value;
   const reference = value as { Ref?: string; "Fn::GetAtt"?: string[]; "Fn::Join"?: [string, unknown[]] };

@@ -48,12 +48,17 @@ export class Schedules extends Construct {
   }
 
   /**
-   * Invokes the timer function every minute to resume overdue sessions that no function is processing, and every
-   * five minutes to tell of faults.
+   * Invokes the timer function every minute to resume overdue sessions that no function is processing, and every five
+   * minutes to report faults.
    */
   invokeRegularly(timer: LambdaFunction): void {
-    this.schedule(timer, "sweep", 1, "Finds sessions that were left with something to do");
-    this.schedule(timer, "watch", 5, "Fails while a function has noted a fault, for the alarm to tell");
+    this.schedule(timer, "sweep", 1, "Resumes sessions with unfinished work");
+    this.schedule(
+      timer,
+      "watch",
+      5,
+      "Fails after a function has recorded a fault, so that the alarm reports it",
+    );
   }
 
   private schedule(timer: LambdaFunction, name: "sweep" | "watch", minutes: number, description: string) {
@@ -67,8 +72,8 @@ export class Schedules extends Construct {
         arn: this.props.timerFunctionArn,
         roleArn: this.role.roleArn,
         input: JSON.stringify({ kind: name }),
-        // Two retries for a short fault of Lambda's. A lost one is worth nothing once the next is due, so that none
-        // is set aside: the alarm tells when they stop.
+        // Two retries for short failures of Lambda. The next event replaces a lost one, so there is no dead-letter queue. The
+        // alarm reports when they stop.
         retryPolicy: { maximumEventAgeInSeconds: 60, maximumRetryAttempts: 2 },
       },
     });

@@ -8,7 +8,7 @@ const stageName = "ws";
 
 export interface SocketApiProps {
   name: string;
-  /** Rate limits: frames and disconnects, and connects, a second. */
+  /** Rate limits per second: of frames and disconnects together, and of connects. */
   messagesPerSecond: number;
   connectsPerSecond: number;
 }
@@ -19,7 +19,7 @@ export class SocketApi extends Construct {
   readonly url: string;
   /** Base of the @connections calls: `https://…/ws`. */
   readonly callbackUrl: string;
-  /** ARN of the stage for execute-api, to which method and path are added. */
+  /** ARN of the stage for execute-api; method and path are appended. */
   readonly stageArn: string;
   private readonly api: WebSocketApi;
   private readonly stage: WebSocketStage;
@@ -52,8 +52,8 @@ export class SocketApi extends Construct {
   }
 
   /**
-   * Routes every event of a connection to one function. Answers go through @connections, not as route
-   * responses. Connects have a rate limit of their own, because anybody can open sockets.
+   * Routes every event of a connection to one function. Answers are sent through @connections, not as route responses.
+   * Connects have a separate rate limit, because anybody can open sockets.
    */
   routeTo(socket: LambdaFunction): void {
     const integration = new WebSocketLambdaIntegration("SocketIntegration", socket);
@@ -65,7 +65,7 @@ export class SocketApi extends Construct {
           "The socket function checks the device token, at $connect or in the connect frame: API Gateway can only " +
           "refuse at $connect. A connection that has not authenticated may do nothing else and is closed after three frames or 10 s.",
       });
-      // The stage must not name a route before it exists.
+      // The stage must not refer to a route before the route exists.
       if (routeKey === "$connect") this.stage.node.addDependency(route);
     }
     const settings = this.stage.node.defaultChild as CfnStage;

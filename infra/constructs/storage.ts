@@ -5,9 +5,8 @@ import { Construct } from "constructs";
 import type { Settings } from "../stage-settings.ts";
 
 /**
- * The table with all state and the bucket with all files. Both are kept when the stack is deleted, but not
- * when its creation is rolled back, because they are empty then. An existing table that the stage names belongs to its
- * owner: the stack only uses it.
+ * The table with all state and the bucket with all files. Both are kept when the stack is deleted, but not when its creation
+ * is rolled back, because they are empty then. If the stage names an existing table, the stack only uses it.
  */
 export class Storage extends Construct {
   readonly table: ITable;

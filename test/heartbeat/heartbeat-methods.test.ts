@@ -143,7 +143,7 @@ describe("heartbeat.trigger", () => {
     expect(answer).toEqual({
       ok: true,
       message:
-        "Asked main in agent:main:heartbeat:system:internal. What it has to tell goes to no channel: no owner has written to it directly there.",
+        "Asked main in agent:main:heartbeat:system:internal. Its report goes to no channel: no owner has written to this agent there in a direct message.",
     });
     await bench.runAgents();
     expect(bench.model.requests).toHaveLength(1);

@@ -17,34 +17,34 @@ import { absent, all, any, atMost, differs, equal, exists, set } from "../../../
 import { type Item, succeeds, type Table } from "../../../shared/world/world.ts";
 import type { Gateway } from "../gateway.ts";
 
-/** How long a command is known after its start, or after its last event `started`. Seconds. */
+/** The record of a command is kept for this time after its start or its last event `started`. Seconds. */
 const keptSeconds = 24 * 3600;
 
-/** How long a command is known at most, however often its node reports that it has started. Seconds. */
-const longestSeconds = 7 * 24 * 3600;
+/** Max age of a command's record, however often its node reports `started`. Seconds. */
+const maxSeconds = 7 * 24 * 3600;
 
-/** Longest id of a command, in characters. */
+/** Max length of a command's id, in characters. */
 const maxIdLength = 256;
 
-/** A command that a run left running on a node, and what its end is to find. */
+/** A command that a run left running on a node, with the facts that its end needs. */
 interface BackgroundCommand {
   sessionKey: string;
-  /** The session's id at the start: after a reset nobody waits for the command. */
+  /** The session's id at the start. After a reset, the end of the command is not reported. */
   conversation: string;
   /** The id of the call that started it, as the node knows it. */
   callId: string;
-  /** Whose rights the run had, and so has the run that is told of the end. */
+  /** The rights of the run. The run that the end starts gets the same. */
   role: Role;
   senderId?: string;
   /** The channel that the run's message came from; absent for a client's. */
   channel?: string;
-  /** On whose behalf the run worked; absent for a client's, and in what an earlier version has stored. */
+  /** The sender for whom the run worked; absent for a client's run, and in records of earlier versions. */
   sender?: Sender;
-  /** The sessions that had handed the run's message on to each other. */
+  /** The chain of sessions that forwarded the run's message. */
   askers?: readonly string[];
-  /** The event that has told of its end. */
+  /** Id of the event that reported its end. */
   endedBy?: string;
-  /** When it was noted. Epoch seconds; absent in a record of an earlier version. */
+  /** When it was recorded, in epoch seconds; absent in records of earlier versions. */
   notedAt?: number;
   /** Epoch seconds. */
   expiresAt: number;
@@ -52,7 +52,7 @@ interface BackgroundCommand {
 
 const keyOf = (nodeId: string, sessionId: string) => ({ pk: `EXEC#${nodeId}`, sk: sessionId });
 
-/** The item that holds which command is a call's: of one call a node can make one command, not as many as it likes. */
+/** The item that stores the command of a call, so that a node can report only one command for each call. */
 const callKey = (nodeId: string, callId: string) => ({
   pk: `EXEC-CALL#${nodeId}`,
   sk: createHash("sha256").update(callId).digest("hex"),
@@ -67,9 +67,9 @@ export function runningCommand({ result }: CallOutcome): string | undefined {
 }
 
 /**
- * Notes whose command it is that a call has left running. It comes before the call's result is recorded: a crash between
- * the two has the node repeat the result. Does nothing when the run does not wait for this call of this node, when the
- * command is another call's, and when the call has another command.
+ * Records the command that a call left running, before the call's result is recorded: after a crash in between, the node
+ * repeats the result. Does nothing when the run does not wait for this call of this node, when the command belongs to
+ * another call, and when the call has another command.
  */
 export async function recordCommand(
   { table, now }: Pick<Gateway, "table" | "now">,
@@ -95,37 +95,37 @@ export async function recordCommand(
     notedAt: seconds,
     expiresAt: seconds + keptSeconds,
   };
-  const itsCommand = { ...callKey(nodeId, callId), sessionId, expiresAt: seconds + longestSeconds };
+  const itsCommand = { ...callKey(nodeId, callId), sessionId, expiresAt: seconds + maxSeconds };
   if (!(await succeeds(table.put(itsCommand, any(absent("pk"), equal("sessionId", sessionId)))))) return;
   const item = { ...command } as unknown as Item;
-  const isAnothers = all(exists("endedBy"), differs("callId", callId));
-  const isFree = any(absent("pk"), isAnothers, atMost("expiresAt", seconds));
+  const hasEnded = all(exists("endedBy"), differs("callId", callId));
+  const isFree = any(absent("pk"), hasEnded, atMost("expiresAt", seconds));
   await succeeds(table.put({ ...item, ...keyOf(nodeId, sessionId) }, isFree));
 }
 
-/** The channel that a run's message came from; of the end of a command, the one that the command was started from. */
+/** The channel of a run's message. For the end of a command it is the channel from which the command was started. */
 function channelOf({ task, origin }: Run): string | undefined {
   if (task?.kind === "exec") return task.channel;
   return origin.kind === "channel" ? origin.channel : undefined;
 }
 
 /**
- * Accepts a node's report on a background command. The end of a command becomes a message of the session that started it,
- * once. A report that changes nothing is `dropped`, and never refused: GSV's nodes repeat what is refused, for ever.
- * @throws what may pass: the inbox is full, or a service fails. The node repeats the report then
+ * Accepts a node's report on a background command. The end of a command becomes one message of the session that started
+ * it. A report that changes nothing is `dropped`, but never refused: GSV's nodes repeat a refused report forever.
+ * @throws temporary errors: the inbox is full, or a service fails. The node then repeats the report
  */
 export async function acceptExecEvent(
   gateway: Gateway,
   nodeId: string,
   event: ExecEvent | undefined,
 ): Promise<Receipt> {
-  const why = event === undefined ? "invalid" : await take(gateway, nodeId, event);
+  const why = event === undefined ? "invalid" : await applyEvent(gateway, nodeId, event);
   log("exec.event", { nodeId, eventId: event?.eventId, kind: event?.event, dropped: why });
   return why === undefined ? { ok: true } : { ok: true, dropped: true };
 }
 
 /** @returns why the event is dropped */
-async function take(gateway: Gateway, nodeId: string, event: ExecEvent): Promise<string | undefined> {
+async function applyEvent(gateway: Gateway, nodeId: string, event: ExecEvent): Promise<string | undefined> {
   const { table, now } = gateway;
   const command = await findCommand(gateway, nodeId, event);
   if (!command) return "unknown";
@@ -136,7 +136,7 @@ async function take(gateway: Gateway, nodeId: string, event: ExecEvent): Promise
   if (event.event === "started") {
     const seconds = Math.floor(now() / 1000);
     const { notedAt = seconds } = command;
-    await update("expiresAt", Math.min(seconds + keptSeconds, notedAt + longestSeconds));
+    await update("expiresAt", Math.min(seconds + keptSeconds, notedAt + maxSeconds));
     return undefined;
   }
   const state = await readSession(table, command.sessionKey);
@@ -145,12 +145,12 @@ async function take(gateway: Gateway, nodeId: string, event: ExecEvent): Promise
     const origin = await reportOrigin(gateway, command, state);
     await submitEntry(gateway, command.sessionKey, entryOf(nodeId, event, command, origin, now()));
   }
-  // After the entry: a crash in between has the node repeat the event, and the inbox knows the entry's id.
+  // After the entry: the node repeats the event after a crash in between, and the inbox knows the entry's id.
   await update("endedBy", event.eventId);
   return why;
 }
 
-/** The command of an event. One whose call's result has not come yet, as messages overtake each other, is noted now. */
+/** The command of an event. An event may arrive before its call's result; then the command is recorded now. */
 async function findCommand(
   gateway: Gateway,
   nodeId: string,
@@ -173,16 +173,16 @@ async function readCommand(
   return item && Number(item.expiresAt) > now() / 1000 ? (item as unknown as BackgroundCommand) : undefined;
 }
 
-/** Why a session is not told of a command's end: it was reset, or the owner who had the command started is none any more. */
+/** Why a command's end is not reported: the session was reset, or the sender who caused it is no longer an owner. */
 async function refusal(
   { configuration }: Pick<Gateway, "configuration">,
   { conversation, role, senderId, channel, sender }: BackgroundCommand,
   state: SessionState | undefined,
-): Promise<"reset" | "no owner any more" | undefined> {
+): Promise<"reset" | "no longer an owner" | undefined> {
   if (state?.sessionId !== conversation) return "reset";
   const stored = channel === undefined || senderId === undefined ? undefined : { channel, senderId };
   if (role !== "owner" || isStillOwner(await configuration.load(), sender ?? stored)) return undefined;
-  return "no owner any more";
+  return "no longer an owner";
 }
 
 function entryOf(
@@ -198,7 +198,7 @@ function entryOf(
     id: commandEndId(nodeId, event.sessionId, callId),
     at: now,
     origin,
-    // What is stored and not known gives the fewest rights.
+    // An unknown stored role gets the fewest rights.
     role: role === "owner" ? "owner" : "guest",
     ...(senderId === undefined ? {} : { senderId }),
     kind: "message",
@@ -212,7 +212,7 @@ function entryOf(
   };
 }
 
-/** Where the answer goes: to a channel only when the run came from one. */
+/** The origin of the report, where its answer is sent: a channel only if the run's message came from one. */
 async function reportOrigin(
   { table, configuration }: Pick<Gateway, "table" | "configuration">,
   { channel }: BackgroundCommand,

@@ -6,13 +6,12 @@ import type { Results } from "../../../shared/protocol/results.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import type { CallOutcome } from "../../../shared/session/calls.ts";
 import type { Item } from "../../../shared/world/world.ts";
-import type { Gateway } from "../gateway.ts";
-import { respond } from "../respond.ts";
+import { type Gateway, respond } from "../gateway.ts";
 
-/** Lifetime of a deferred request, in seconds; TTL then removes it. */
+/** Lifetime of a deferred request until TTL removes it, in seconds. */
 const waitSeconds = 3600;
 
-/** A request that a node answers: the waiting connection and the kind of response. */
+/** A request that a node answers: the waiting connection, and the kind of response. */
 export type Deferred = DeferredCall &
   (
     | { kind: "tool"; tool: string }
@@ -29,7 +28,7 @@ interface DeferredCall {
   /** The connection and request that wait for the response. */
   connectionId: string;
   requestId: string;
-  /** Id of the token that asked. */
+  /** Id of the requester's token. */
   tokenId?: string;
 }
 
@@ -57,8 +56,7 @@ export async function dropDeferred(gateway: Gateway, nodeId: string, callId: str
 }
 
 /**
- * Sends a node's result to the waiting connection. The result of a `tool.request` goes to every client as an
- * event.
+ * Sends a node's result to the waiting connection, or for `tool.request` to every client as an event.
  */
 export async function answerDeferred(
   gateway: Gateway,
@@ -79,7 +77,7 @@ export async function answerDeferred(
   await answerWaiting(gateway, waiting, answerFrame(waiting, outcome));
 }
 
-/** Sends the response, or 401 when the token that asked was revoked meanwhile. */
+/** Sends the response, or 401 if the requester's token was revoked meanwhile. */
 async function answerWaiting(
   gateway: Gateway,
   { connectionId, requestId, tokenId }: Deferred,
@@ -91,7 +89,7 @@ async function answerWaiting(
 
 function answerFrame({ kind, requestId }: Deferred, { result, error }: CallOutcome): ResponseFrame {
   if (error !== undefined) return errorFrame(requestId, { code: code.internal, message: error });
-  // The handler of `logs.result` has built this shape.
+  // The handler of `logs.result` created this object.
   if (kind === "logs") return okFrame<"logs.get">(requestId, result as Results["logs.get"]);
   return okFrame<"tool.invoke">(requestId, { result });
 }
@@ -117,7 +115,7 @@ export async function failDeferred(
   }
 }
 
-/** The calls that a client's connection waits for. Its node answers them even when they are ended, so they stay. */
+/** The calls that a client's connection waits for. They stay stored: nodes answer cancelled calls too. */
 export async function callsOfClient(
   { table }: Pick<Gateway, "table">,
   nodeIds: readonly string[],

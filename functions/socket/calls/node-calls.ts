@@ -15,12 +15,12 @@ import { closeSocket } from "../socket-lifecycle.ts";
 import { recordCommand, runningCommand } from "./background-commands.ts";
 import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
 
-/** Longest sort key of a table, in bytes of UTF-8. */
+/** Max length of a sort key in DynamoDB, in bytes of UTF-8. */
 const maxKeyBytes = 1024;
 
 /**
  * Sends a call to a node.
- * @throws PeerError 503 when the node is gone or does not read, 413 when the call is too large; the deferred
+ * @throws PeerError 503 when the node is gone or does not read its messages, 413 when the call is too large; the deferred
  * request is deleted in each case
  */
 export async function askNode(
@@ -34,7 +34,7 @@ export async function askNode(
   await dropDeferred(gateway, node.id, callId);
   if (outcome === "too large") throw new PeerError(code.tooLarge, "args: too large for one frame");
   if (outcome === "busy") {
-    throw new PeerError(code.unavailable, `node does not read what it is sent: ${node.id}`, {
+    throw new PeerError(code.unavailable, `node does not read its messages: ${node.id}`, {
       retryable: true,
     });
   }
@@ -66,7 +66,7 @@ export async function acceptResult(
     if (recorded.status === "recorded") await announceEarly(gateway, address, recorded.state, outcome);
     return recorded.status === "recorded" ? { ok: true } : { ok: true, dropped: true };
   }
-  // A longer id is none of ours, and the table takes no such key.
+  // The gateway creates no longer ids, and the table refuses longer keys.
   const isKey = Buffer.byteLength(callId) <= maxKeyBytes;
   const waiting = isKey ? await readDeferred(gateway, nodeId, callId) : undefined;
   if (!waiting) throw new PeerError(code.notFound, "unknown call");
@@ -78,8 +78,8 @@ export async function acceptResult(
 }
 
 /**
- * Tells clients of a result whose run still waits for others, so that each is seen as it comes. The agent tells of all
- * results once more when the last one has come. A result with images is left to it. Does not throw.
+ * Announces a result to clients while its run still waits for others, so that they show it at once. After the last result
+ * the agent announces all of them again. A result with images is only announced then. Does not throw.
  * @param state the session after the result was stored
  */
 async function announceEarly(
@@ -92,7 +92,7 @@ async function announceEarly(
   const isAwaited = run?.runId === runId && run.step === step && run.pendingCount > 0;
   if (!isAwaited || holdsImages(outcome.result)) return;
   try {
-    // While a run waits for its tools, the newest message is the one that called them.
+    // While a run waits for tools, the newest message is the reply that called them.
     const [clients, [reply]] = await Promise.all([
       gateway.broadcast.clients(),
       readMessages(gateway, state, state.head, state.head),

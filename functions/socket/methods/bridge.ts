@@ -13,7 +13,7 @@ export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.deliv
     async handle(gateway, params, { caller }) {
       const address = addressOf(caller);
       if (params.channel !== address.channel || params.accountId !== address.accountId) {
-        const message = `this connection is for ${address.channel}/${address.accountId} alone`;
+        const message = `this connection is only for ${address.channel}/${address.accountId}`;
         throw new PeerError(code.forbidden, message);
       }
       const message = readBridgeMessage(params, gateway.now());

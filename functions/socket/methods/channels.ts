@@ -87,7 +87,7 @@ export const channelMethods: Pick<MethodTable, ChannelMethod> = {
   },
 };
 
-/** @throws PeerError 404 for a channel that is neither built in nor has a bridge */
+/** The statuses of a channel's accounts. @throws PeerError 404 for a channel that is not built in and has no bridge */
 async function statusesOf(gateway: Gateway, name: string): Promise<AccountStatus[]> {
   const found = ownValue(gateway.channels, name);
   const [{ channels }, known] = await Promise.all([

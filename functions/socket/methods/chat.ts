@@ -17,8 +17,7 @@ export async function canonicalKey(
 }
 
 /**
- * Stores attachments one after the other, because each may have 25 MB. Invalid base64 is refused before
- * anything is stored.
+ * Stores attachments one at a time, because each may have 25 MB. Invalid base64 is refused before anything is stored.
  * @throws PeerError 400, 404 or 413
  */
 async function storeAttachments(
@@ -37,7 +36,7 @@ async function storeAttachments(
   return stored;
 }
 
-/** Where a request of a client came from, for what is answered later. */
+/** The origin of a client's request that is answered later. */
 export function clientOrigin({ connectionId, tokenId }: Caller, requestId: string): Origin {
   return { kind: "client", connectionId, requestId, tokenId };
 }
@@ -50,7 +49,7 @@ export const chatMethods: Pick<MethodTable, "chat.send"> = {
       const target = { sessionKey: key, id: runId, now: gateway.now() };
       const stored = await storeAttachments(gateway, caller.connectionId, target, media);
       const origin = clientOrigin(caller, id);
-      // The configuration was read since the request came.
+      // `canonicalKey` has read the configuration since the request arrived.
       const configurationVersion = gateway.configuration.version();
       const incoming = { id: runId, text: message, media: stored, origin, writer: {}, configurationVersion };
       const reply = await submitMessage(gateway, key, incoming);

@@ -2,15 +2,15 @@ import { parsePath } from "../../../shared/configuration/configuration-paths.ts"
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../shared/skills/probing.ts";
 import type { MethodTable } from "../gateway.ts";
-import { planBeatsAnew } from "./heartbeat.ts";
+import { replanBeats } from "./heartbeat.ts";
 
 /**
- * Refuses a token in the configuration: nothing reads it there. Null is accepted, to remove one of an earlier version.
+ * Refuses a token in the configuration, because nothing reads it. Null is accepted: it removes a token of an earlier version.
  * @throws PeerError 400
  */
 function checkNoToken(path: string, value: unknown): void {
   if (parsePath(path)[0] !== "auth" || value === null || value === undefined) return;
-  const message = `${path}: nothing reads a token in the configuration; make one with the method token.create (\`gsv token create NAME\`)`;
+  const message = `${path}: tokens are not part of the configuration; create one with the method token.create (\`gsv token create NAME\`)`;
   throw new PeerError(code.badRequest, message);
 }
 
@@ -27,7 +27,7 @@ export const configMethods: Pick<MethodTable, "config.get" | "config.set"> = {
       const done = await gateway.configuration.set(path, value);
       const [section = ""] = parsePath(path);
       if (["skills", "agents"].includes(section)) await askAllNodes(gateway, gateway.skills);
-      if (["agents", "userTimezone"].includes(section)) await planBeatsAnew(gateway);
+      if (["agents", "userTimezone"].includes(section)) await replanBeats(gateway);
       return done;
     },
   },

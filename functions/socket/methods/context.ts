@@ -11,7 +11,7 @@ import { readMessages } from "../../../shared/session/transcript.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
 import { canonicalKey, clientOrigin } from "./chat.ts";
 
-/** Tokens of a character before a provider has reported any. */
+/** Tokens per character before a provider has reported any. */
 const usualTokens = 1 / 4;
 
 export const contextMethods: Pick<
@@ -48,7 +48,7 @@ function entryOf({ now }: Gateway, requestId: string, caller: Caller) {
   return { id: randomUUID(), at: now(), origin: clientOrigin(caller, requestId), via: "method" } as const;
 }
 
-/** The agent carries it out, once the work before it is done. */
+/** Appends the request to the session's inbox. The agent answers it after the work before it. */
 async function ask(gateway: Gateway, sessionKey: string, entry: InboxEntry): Promise<typeof deferred> {
   await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);
   return deferred;

@@ -43,8 +43,8 @@ export const heartbeatMethods: Pick<MethodTable, HeartbeatMethod> = {
       const isPlanned = (agentId: string) => agents[agentId]?.nextHeartbeatAt != null;
       const off = chosen.filter((agentId) => !isPlanned(agentId));
       const message = [
-        told("Heartbeat on for", chosen.filter(isPlanned)),
-        told("Switched off in the configuration (every is 0):", off),
+        sentenceOf("Heartbeat on for", chosen.filter(isPlanned)),
+        sentenceOf("Switched off in the configuration (every is 0):", off),
       ];
       return { message: message.filter(Boolean).join(" "), agents };
     },
@@ -59,7 +59,7 @@ export const heartbeatMethods: Pick<MethodTable, HeartbeatMethod> = {
         await turnOff(table, agentId);
         log("heartbeat.stopped", { agentId });
       }
-      return { message: told("Heartbeat off for", chosen), agents: await describeBeats(table, loaded) };
+      return { message: sentenceOf("Heartbeat off for", chosen), agents: await describeBeats(table, loaded) };
     },
   },
   "heartbeat.trigger": {
@@ -71,14 +71,14 @@ export const heartbeatMethods: Pick<MethodTable, HeartbeatMethod> = {
       const which = { agentId: chosen, beatId: `heartbeat-${chosen}-${randomUUID()}` };
       const settings = beatSettings(configuration, chosen);
       const to = await submitBeat(gateway, which, settings, configuration);
-      const message = `Asked ${chosen} in ${heartbeatSessionKey(chosen)}. ${whoIsTold(settings.target, to?.channel)}`;
+      const message = `Asked ${chosen} in ${heartbeatSessionKey(chosen)}. ${destinationText(settings.target, to?.channel)}`;
       return { ok: true, message };
     },
   },
 };
 
-/** Plans the beats anew whose times have changed with the configuration. */
-export async function planBeatsAnew(gateway: Gateway): Promise<void> {
+/** Plans the beats again after a change of the configuration. */
+export async function replanBeats(gateway: Gateway): Promise<void> {
   const { table, now } = gateway;
   const [states, configuration] = await Promise.all([
     listBeats(table),
@@ -88,22 +88,23 @@ export async function planBeatsAnew(gateway: Gateway): Promise<void> {
     await planAnew(gateway, state, beatSettings(configuration, state.agentId), now());
 }
 
-/** The one agent, or all of them. @throws PeerError 404 */
+/** The named agent, or all agents. @throws PeerError 404 */
 function chooseAgents(configuration: Configuration, agentId: string | undefined): string[] {
   const all = agentIds(configuration);
   if (agentId === undefined) return all;
   if (all.includes(normalizeAgentId(agentId))) return [normalizeAgentId(agentId)];
-  const message = `there is no agent ${agentId}, only ${all.join(", ")}; add it to agents.list`;
+  const message = `there is no agent ${agentId}; add it to agents.list, or choose one of ${all.join(", ")}`;
   throw new PeerError(code.notFound, message);
 }
 
-function whoIsTold(target: string, channel: string | undefined): string {
-  if (channel !== undefined) return `What it has to tell goes to ${channel}.`;
-  const why = target === "none" ? "the target is none" : "no owner has written to it directly there";
-  return `What it has to tell goes to no channel: ${why}.`;
+function destinationText(target: string, channel: string | undefined): string {
+  if (channel !== undefined) return `Its report goes to ${channel}.`;
+  const why =
+    target === "none" ? "the target is none" : "no owner has written to this agent there in a direct message";
+  return `Its report goes to no channel: ${why}.`;
 }
 
-function told(what: string, agentIds: readonly string[]): string {
+function sentenceOf(what: string, agentIds: readonly string[]): string {
   return agentIds.length === 0 ? "" : `${what} ${agentIds.join(", ")}.`;
 }
 

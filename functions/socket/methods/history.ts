@@ -26,7 +26,7 @@ export const historyMethods: Pick<MethodTable, "session.history" | "session.tran
   },
 };
 
-/** The agent and the canonical session key that a request for a conversation names; by default the default agent. */
+/** The agent and the canonical session key of a request for a conversation. Without both it is the default agent. */
 export async function conversationOwner(
   gateway: Gateway,
   { sessionKey, agentId }: { sessionKey?: string; agentId?: string },

@@ -5,10 +5,10 @@ import type { DreamResults, MemoryResults, MemorySource } from "../../../shared/
 import type { Gateway, MethodTable } from "../gateway.ts";
 import { agentOf } from "./workspace.ts";
 
-/** Messages that `memory.why` shows, and the characters of each. */
-const sources = { most: 3, characters: 300 };
+/** Max messages that `memory.why` returns, and the characters of each. */
+const sources = { max: 3, characters: 300 };
 
-/** Memories are the owner's, as MEMORY.md is: a client may read the whole workspace. */
+/** Clients act for the owner, so they may read and write all memories. */
 export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
   "memory.list": {
     modes: ["client"],
@@ -39,7 +39,7 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
     async handle(gateway, { agentId: named, id, everywhere }) {
       const { memories, use } = await open(gateway, named);
       if (!everywhere) return { id, files: await memories.forget(use, id) };
-      // What was forgotten before may still be in the history.
+      // The Git history may still contain a memory that was forgotten before.
       const files = await memories.forget(use, id).catch((error: unknown) => {
         if (error instanceof PeerError && error.code === code.notFound) return error;
         throw error;
@@ -62,7 +62,7 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
   },
 };
 
-/** What a client writes is the owner's own word, as in the main conversation. */
+/** A client's text counts as the owner's, as in the main conversation. */
 const ofClient = { kind: "main", by: "client" } as const;
 
 async function open(gateway: Gateway, named: string | undefined) {
@@ -80,7 +80,7 @@ async function open(gateway: Gateway, named: string | undefined) {
   return { memories, use };
 }
 
-/** The messages that fit a memory best, in the conversation that it came from, however often that was archived. */
+/** The messages that match a memory best, in the conversation that it came from, including its archives. */
 async function sourcesOf(
   gateway: Gateway,
   { agentId, timezone }: { agentId: string; timezone: string },
@@ -94,7 +94,7 @@ async function sourcesOf(
   return found
     .filter(({ turn }) => record.sessionId === undefined || turn.conversation.sessionId === record.sessionId)
     .filter(({ turn }) => turn.ts <= record.at)
-    .slice(0, sources.most)
+    .slice(0, sources.max)
     .map(({ turn, preview }) => ({
       ...turn.conversation,
       message: turn.n,
@@ -104,10 +104,10 @@ async function sourcesOf(
     }));
 }
 
-/** Most memories of one answer. */
+/** Max memories in one answer. */
 const maxVerdicts = 200;
 
-/** Dreaming reads and writes MEMORY.md: it is the owner's, as that is. */
+/** Dreaming reads and writes MEMORY.md. Clients may start it, because they act for the owner. */
 export const dreamMethods: Pick<MethodTable, keyof DreamResults> = {
   "memory.dream": {
     modes: ["client"],
@@ -120,7 +120,7 @@ export const dreamMethods: Pick<MethodTable, keyof DreamResults> = {
       if (!dryRun && !dreamSettings(configuration, agentId).enabled)
         throw new PeerError(
           code.badRequest,
-          `dreaming is off for the agent ${agentId}: set dreaming.enabled to true, then what it recalls is counted`,
+          `dreaming is off for the agent ${agentId}; set dreaming.enabled to true, from then on its recalls are counted`,
         );
       const run = { agentId, configuration, now: gateway.now() };
       const dreaming = { ...gateway, memories };

@@ -18,10 +18,7 @@ import { toolMethods } from "./tools.ts";
 import { payloadMethods, transferMethods } from "./transfer.ts";
 import { workspaceHistoryMethods, workspaceMethods } from "./workspace.ts";
 
-/**
- * Every method of the protocol and its handler. The table is total: a method without a handler is a type
- * error.
- */
+/** Every method of the protocol and its handler. A method without a handler is a type error. */
 export const methodTable: MethodTable = {
   ...chatMethods,
   ...toolMethods,

@@ -50,8 +50,8 @@ export const probeMethods: Pick<MethodTable, "node.probe.result"> = {
   "node.probe.result": {
     modes: ["node"],
     async handle(gateway, { probeId, ok, bins }, { caller }) {
-      const isTaken = await acceptProbe(gateway, caller.peerId, probeId, { ok, bins });
-      return isTaken ? { ok: true } : { ok: true, dropped: true };
+      const isAccepted = await acceptProbe(gateway, caller.peerId, probeId, { ok, bins });
+      return isAccepted ? { ok: true } : { ok: true, dropped: true };
     },
   },
 };

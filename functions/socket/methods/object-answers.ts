@@ -29,16 +29,16 @@ import { canonicalKey } from "./chat.ts";
 import { conversationOwner } from "./history.ts";
 import { clientChanges, setsOf } from "./session-sets.ts";
 
-/** Largest conversation to make objects of, in bytes of its messages. */
+/** Max size of a conversation whose objects are read, in bytes of its messages. */
 const maxObjectBytes = 16 * 1024 * 1024;
 
-/** Largest conversation to export, in bytes of its messages. */
+/** Max size of an exported conversation, in bytes of its messages. */
 const maxExportBytes = 64 * 1024 * 1024;
 
-/** Maximum prompt texts to read at a time. */
+/** Max prompt texts that are read in parallel. */
 const maxReads = 20;
 
-/** Maximum time to compare two texts, in milliseconds. */
+/** Max time for comparing two texts, in milliseconds. */
 const maxDiffMs = 5000;
 
 export async function listObjects(
@@ -96,7 +96,7 @@ function difference(before: MemoryObject, after: MemoryObject): string {
     { timeout: maxDiffMs },
   );
   if (patch !== undefined) return patch.replace(/^=+\n/, "");
-  const message = "the two contents are too different to be compared line by line; get each with object.get";
+  const message = "the two contents are too different for a comparison by line; get each with object.get";
   throw new PeerError(code.tooLarge, message);
 }
 
@@ -234,12 +234,12 @@ export async function readExportPage(
 /** The numbers of messages and parts at the first page, and the offset of the next page in the text. */
 function parsePlace(next: string): [messages: number, parts: number, offset: number] {
   if (!/^\d{1,9}\.\d{1,9}\.\d{1,10}$/.test(next))
-    throw new PeerError(code.badRequest, "next: not from a page");
+    throw new PeerError(code.badRequest, "next: expected the value of an earlier page");
   const [messages = 0, parts = 0, offset = 0] = next.split(".").map(Number);
   return [messages, parts, offset];
 }
 
-/** At most `max` characters of the lines from `offset` on, including line ends. */
+/** At most `max` characters of the lines after `offset`, including line ends. */
 function cut(lines: Iterable<string>, offset: number, max: number): { text: string; isEnd: boolean } {
   let before = 0;
   let text = "";

@@ -26,18 +26,18 @@ export function setsOf(
       1,
       changes.filter(({ after }) => after <= n),
     );
-  let said = activationAt(0);
+  let activation = activationAt(0);
   const sets: ObjectSets[] = [];
   for (const n of messages.keys()) {
     const result = results.get(n + 1);
-    const isSaid = changing.has(n + 1) || (result && isContextTool(result.tool));
-    if (isSaid) said = activationAt(n + 1);
+    const isChange = changing.has(n + 1) || (result && isContextTool(result.tool));
+    if (isChange) activation = activationAt(n + 1);
     const last = sets.at(-1);
-    const next = last && !isSaid && !result ? last : setsFrom(said, seen, n + 1);
+    const next = last && !isChange && !result ? last : setsFrom(activation, seen, n + 1);
     // A failed call of a context tool changes nothing.
-    sets.push(last && isSaid && JSON.stringify(next) === JSON.stringify(last) ? last : next);
+    sets.push(last && isChange && JSON.stringify(next) === JSON.stringify(last) ? last : next);
   }
-  return (n) => sets[n - 1] ?? setsFrom(said, seen, n);
+  return (n) => sets[n - 1] ?? setsFrom(activation, seen, n);
 }
 
 function setsFrom({ on, off }: Activation, calls: readonly ContextCall[], n: number): ObjectSets {
@@ -49,8 +49,8 @@ function setsFrom({ on, off }: Activation, calls: readonly ContextCall[], n: num
 }
 
 /**
- * The changes that clients made to a live conversation, which are not in its messages: those since the last compaction,
- * and what that compaction kept.
+ * The changes that clients made to a live conversation, which are not in its messages: those since the last compaction, and
+ * the ones that the compaction kept.
  * @param length number of messages of the whole conversation
  */
 export async function clientChanges(

@@ -142,8 +142,8 @@ export const sessionMethods: Pick<
 };
 
 /**
- * The patch that a client asks for, with what it leaves out of a model or a reset policy: of the session's own, else
- * of the one in use. A patch without them costs no read.
+ * Completes a client's patch: missing fields of a model or reset policy come from the session's own, otherwise from the one
+ * in use. A patch without them needs no read.
  */
 async function completePatch(
   { table, configuration }: { table: Table; configuration: Pick<ConfigurationStore, "load"> },
@@ -183,7 +183,7 @@ function wholeModel(
   return { provider, id, ...half };
 }
 
-/** A policy that names its mode begins anew, unless the session has one already. */
+/** Completes a reset policy. A session without its own policy gets the default's mode, unless the patch names one. */
 function wholePolicy(
   { session }: Configuration,
   state: SessionState | undefined,

@@ -38,7 +38,7 @@ export const skillMethods: Pick<MethodTable, "skills.status" | "skills.update"> 
   },
 };
 
-/** The skills of an agent and the connected nodes, all of them read anew. */
+/** Reads the skills of an agent and the connected nodes, without caches. */
 async function readSkills(
   gateway: Gateway,
   agent: string,

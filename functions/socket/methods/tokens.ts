@@ -11,7 +11,8 @@ export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "to
     async handle({ table, now }, purpose) {
       const isBridge = purpose.scopes.includes("channel") && !purpose.scopes.includes("admin");
       if (isBridge && purpose.channel === undefined) {
-        const message = "channel: a token with the scope channel is for one channel and account; name it";
+        const message =
+          "channel: required, because a token with the scope channel is for one channel and account";
         throw new PeerError(code.badRequest, message);
       }
       if (purpose.channel !== undefined && !purpose.scopes.includes("channel"))
@@ -36,7 +37,7 @@ export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "to
       const { table, now } = gateway;
       if (!(await revokeToken(table, id, now())))
         throw new PeerError(code.notFound, `token not found: ${id}`);
-      // A peer that connects at this moment checks its token again once it is registered.
+      // A peer that is connecting meanwhile checks its token again after it is registered.
       const connections = await connectionsOf(table, id);
       await Promise.all(connections.map((connectionId) => endRevoked(gateway, connectionId)));
       return { revoked: true, id };

@@ -14,7 +14,10 @@ async function findTool(gateway: Gateway, name: string): Promise<NodeTool> {
   const tool = nodeTools(await listPeers(gateway.table, "node", gateway.now())).get(name);
   if (tool) return tool;
   if (nativeDefinitions.some((native) => native.name === name))
-    throw new PeerError(code.notFound, `${name} is for the agent alone; a client calls the tools of nodes`);
+    throw new PeerError(
+      code.notFound,
+      `only the agent can call ${name}; a client can call the tools of nodes`,
+    );
   throw new PeerError(code.notFound, `unknown tool: ${name}`);
 }
 

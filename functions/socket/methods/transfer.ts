@@ -24,10 +24,10 @@ import {
 import type { Caller, Gateway, MethodTable } from "../gateway.ts";
 import { agentOf } from "./workspace.ts";
 
-/** The machine behind a connection. */
+/** The machine of a connection. */
 const reporterOf = ({ mode, peerId }: Caller): Reporter => ({ mode, id: peerId });
 
-/** @throws PeerError 404 for a transfer that another token has asked for */
+/** @throws PeerError 404 for a transfer that another token started */
 async function ownTransfer(gateway: Gateway, id: number, { tokenId }: Caller): Promise<Transfer> {
   const transfer = await readTransfer(gateway.table, id, gateway.now());
   if (transfer?.owner.kind === "client" && transfer.owner.tokenId === tokenId) return transfer;
@@ -37,8 +37,8 @@ async function ownTransfer(gateway: Gateway, id: number, { tokenId }: Caller): P
 type Ends = Pick<Transfer, "source" | "destination">;
 
 /**
- * The transfer between these ends that a client of the same token has begun and that has not ended: a command that was
- * killed goes on when it is repeated. The new client takes the place of the former one.
+ * Finds the open transfer between these ends that a client of the same token started, so that a repeated command resumes
+ * it. The new client replaces the former one.
  */
 async function claimTransfer(
   { table, now }: Gateway,
@@ -49,7 +49,7 @@ async function claimTransfer(
   const textOf = ({ source, destination }: Ends) =>
     JSON.stringify([anyClient(source), anyClient(destination)]);
   const wanted = textOf(ends);
-  const begun = (await listTransfers(table, now())).find(
+  const open = (await listTransfers(table, now())).find(
     (one) =>
       one.owner.kind === "client" &&
       one.owner.tokenId === tokenId &&
@@ -58,23 +58,25 @@ async function claimTransfer(
       textOf(one) === wanted,
   );
   const { source, destination } = ends;
-  const taken = begun && (await changeTransfer(table, begun, { source, destination }, now()));
-  return taken && isOpen(taken) ? taken : undefined;
+  const claimed = open && (await changeTransfer(table, open, { source, destination }, now()));
+  return claimed && isOpen(claimed) ? claimed : undefined;
 }
 
 type TransferMethod = Extract<Method, `transfer.${string}`>;
 
 /**
- * The method of a machine's report. A report that changes nothing is answered with `ok` too, as in GSV: a machine repeats
- * what is refused. Only one that names no transfer is refused, in GSV's words.
+ * The method of a machine's report. As in GSV, a report that changes nothing is answered with `ok` too, because machines
+ * repeat refused reports. Only a report without a transfer is refused, with GSV's error text.
  */
-function report<Told>(take: (gateway: Gateway, reporter: Reporter, id: number, told: Told) => Promise<void>) {
+function report<Body>(
+  accept: (gateway: Gateway, reporter: Reporter, id: number, body: Body) => Promise<void>,
+) {
   return {
     modes: ["node", "client"] as const,
-    async handle(gateway: Gateway, told: Told & { transferId?: number }, { caller }: { caller: Caller }) {
-      const { transferId } = told;
+    async handle(gateway: Gateway, body: Body & { transferId?: number }, { caller }: { caller: Caller }) {
+      const { transferId } = body;
       if (transferId === undefined) throw new PeerError(code.badRequest, "transferId required");
-      await take(gateway, reporterOf(caller), transferId, told);
+      await accept(gateway, reporterOf(caller), transferId, body);
       return { ok: true as const };
     },
   };
@@ -86,8 +88,8 @@ export const transferMethods: Pick<MethodTable, TransferMethod> = {
     async handle(gateway, { source, destination, agentId }, { caller }) {
       const agent = await agentOf(gateway, agentId);
       const ends = parseEnds({ source, destination, agentId: agent, clientId: caller.peerId });
-      const begun = await claimTransfer(gateway, caller.tokenId, ends);
-      if (begun) return statusOf(await advance(gateway, begun));
+      const open = await claimTransfer(gateway, caller.tokenId, ends);
+      if (open) return statusOf(await advance(gateway, open));
       checkNodes(ends, await listPeers(gateway.table, "node", gateway.now()));
       const owner = { kind: "client", tokenId: caller.tokenId } as const;
       return statusOf(await beginTransfer(gateway, { id: randomBytes(4).readUInt32BE(), ...ends, owner }));

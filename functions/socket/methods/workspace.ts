@@ -74,7 +74,7 @@ function textOf(path: string, body: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
-    throw new PeerError(code.badRequest, `path: ${path} is not text; \`gsv workspace clone\` brings it`);
+    throw new PeerError(code.badRequest, `path: ${path} is not text; \`gsv workspace clone\` copies it`);
   }
 }
 

@@ -49,7 +49,7 @@ describe("gsv pair", () => {
         ...{ approved: true, senderId, senderName: "Ann", role: owner ? "owner" : "guest" },
       }),
       "pair.reject": () => {
-        throw new PeerError(404, "nobody asks to be let in as 43 on telegram");
+        throw new PeerError(404, "there is no pairing request of 43 on telegram");
       },
     });
     const approved = await run(["pair", "approve", "Telegram", "42"]);
@@ -63,7 +63,7 @@ describe("gsv pair", () => {
     expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42", owner: true });
     const rejected = await run(["pair", "reject", "telegram", "43"]);
     expect(rejected.code).toBe(1);
-    expect(rejected.stderr).toContain("nobody asks to be let in as 43");
+    expect(rejected.stderr).toContain("there is no pairing request of 43");
   });
 
   it("says how to become an owner, while the channel has none", async () => {
