@@ -27,7 +27,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-it("goes on with a turn whose steps cannot be announced, and leaves no failure unhandled", async () => {
+it("a turn continues if its steps cannot be announced, and no failure is unhandled", async () => {
   const agent = bench.agent();
   const clients = async () => {
     if (down) throw new Error("throttled");
@@ -44,7 +44,7 @@ it("goes on with a turn whose steps cannot be announced, and leaves no failure u
   expect(textOf((await bench.live(sessionKey)).at(-1)!)).toBe("the answer");
 });
 
-it("lists the clients of a reply that calls tools again only a second after their last list, and of an answer always", async () => {
+it("clients are listed for every answer, and for a reply with tool calls if the last list is older than a second", async () => {
   const lists = async (later: number) => {
     let listed = 0;
     let time = 0;
@@ -67,6 +67,6 @@ it("lists the clients of a reply that calls tools again only a second after thei
     await holdSession({ ...agent, broadcast, callModel, now }, sessionKey, () => 900_000);
     return listed;
   };
-  // At the start and for the answer; the step between them has a list of its own too.
+  // At the start, for the step in between, and for the answer.
   expect(await lists(1001)).toBe((await lists(0)) + 1);
 });

@@ -47,7 +47,7 @@ it("a file that kills the agent is tried three times, and its message is answere
     /^look\n[\s\S]*could not be fetched: fetching it was interrupted 3 times/,
   );
   expect(answer && textOf(answer)).toBe("seen");
-  // What comes after it is fetched.
+  // The attachment after it is fetched.
   bench.fetchAttachment = async () => ({ ok: false, reason: "gone" });
   await bench.submit(key, entry("next"));
   await bench.invoke(key);

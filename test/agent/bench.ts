@@ -26,14 +26,14 @@ import { set } from "../../shared/world/expression.ts";
 import type { Item } from "../../shared/world/world.ts";
 import type { State } from "../support/state.ts";
 
-/** The process has died: no call of it gets through any more. */
+/** The process has died: all its further calls fail. */
 export class Killed extends Error {}
 
-/** A place where a process dies: after so many of its AWS calls. */
+/** Where a process dies: after this number of its AWS calls. */
 export interface Life {
-  /** Calls that are still carried out. */
+  /** Calls that still succeed. */
   left: number;
-  /** Calls that were carried out. */
+  /** Calls that succeeded. */
   calls: string[];
   /** Awaited before each call, and before each frame that is posted. */
   before?: () => Promise<void>;
@@ -42,16 +42,16 @@ export interface Life {
 export const immortal = (): Life => ({ left: Number.POSITIVE_INFINITY, calls: [] });
 
 /**
- * Copies what there is before each call of a process: what it leaves behind if it dies there.
- * @param copy of what the process changes
- * @returns `before` is to be awaited before each call
+ * Copies the state before each call of a process: that is what remains if the process dies there.
+ * @param copy copies the state that the process changes
+ * @returns `before`, which has to be awaited before each call
  */
 export function copiesBefore<T, Call extends unknown[]>(copy: (...call: Call) => T) {
   const copies: T[] = [];
   let copied: Promise<unknown> = Promise.resolve();
   const before = (...call: Call) => {
     const next = copied.then(async () => {
-      // By then, the call before has done what it does.
+      // The call before has taken effect by now.
       for (let turn = 0; turn < 3; turn++) await nextTurn();
       copies.push(copy(...call));
     });
@@ -61,7 +61,7 @@ export function copiesBefore<T, Call extends unknown[]>(copy: (...call: Call) =>
   return { copies, before };
 }
 
-/** Lets `life.left` calls through; the one after them and all later ones fail, whoever makes them. */
+/** Lets `life.left` calls succeed; all later ones fail, whichever client makes them. */
 export function mortal<T extends object>(of: T, name: string, life: Life): T {
   const wrap = ([method, call]: [string, unknown]) => {
     if (typeof call !== "function") return [method, call];
@@ -85,24 +85,24 @@ export interface Bench {
   configuration: Configuration;
   /** Frames that were posted to connections. */
   posted: { connectionId: string; frame: unknown }[];
-  /** Milliseconds that the clock has been set forward. */
+  /** Milliseconds by which the clock is ahead. */
   later: number;
-  /** Lets time pass before a model call is repeated. By default none passes. */
+  /** The wait before a model call is repeated. By default it does not wait. */
   wait: Wait;
-  /** What messages bring, as their platform gives it. */
+  /** The attachments of messages, as their platform returns them. */
   fetchAttachment: Agent["fetchAttachment"];
   /** An agent as a cold start builds it. */
   agent(life?: Life): Agent;
-  /** Writes a session with these messages, and nothing to do. */
+  /** Writes an idle session with these messages. */
   seed(sessionKey: string, messages: readonly Message[], changes?: Partial<SessionState>): Promise<void>;
   submit(sessionKey: string, entry: InboxEntry): Promise<void>;
-  /** Invokes the agent once. False when it was killed. The next one comes after the lease has run out. */
+  /** Invokes the agent once. False when it was killed. The next invocation starts after the lease has expired. */
   invoke(sessionKey: string, life?: Life): Promise<boolean>;
   state(sessionKey: string): Promise<SessionState>;
   live(sessionKey: string): Promise<Message[]>;
   /** The messages of each part archive, oldest first. */
   parts(sessionKey: string): Promise<Message[][]>;
-  /** Everything that the table holds of a session and that does not expire, but META. */
+  /** All items of a session that do not expire, except META. */
   items(sessionKey: string): Promise<Item[]>;
 }
 

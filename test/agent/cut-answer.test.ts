@@ -17,7 +17,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-it("tells a channel of an answer that was cut off at its limit, and stores it as it was said", async () => {
+it("a channel sees that an answer was cut off at its limit, and the transcript stores the answer unchanged", async () => {
   const bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
   const told: string[] = [];
   const agent = bench.agent();

@@ -54,7 +54,7 @@ const message = (id: string): InboxEntry => ({
 type ChatEvent = { state: string; error?: string };
 const chatEvents = () => bench.posted.map(({ frame }) => (frame as { payload: ChatEvent }).payload);
 
-/** Invokes an agent that dies once it has told of the end of a run, before its next call. */
+/** Invokes an agent that dies after it has announced the end of a run, before its next call. */
 async function invokeUntilTold(sessionKey: string): Promise<void> {
   const life = immortal();
   const agent = bench.agent(life);
@@ -75,7 +75,7 @@ async function invokeUntilTold(sessionKey: string): Promise<void> {
 
 const isEnd = ({ state }: ChatEvent) => state === "final" || state === "error";
 
-it("tells the error of a turn that has failed, cut where a provider goes on and on", async () => {
+it("announces the error of a failed turn, and cuts a provider's very long message", async () => {
   failures = 1;
   await bench.submit("agent:main:fails", message("fails"));
   await bench.invoke("agent:main:fails");
@@ -86,7 +86,7 @@ it("tells the error of a turn that has failed, cut where a provider goes on and 
   expect(await bench.state("agent:main:fails")).not.toHaveProperty("run");
 });
 
-it("does not tell of an answer after it has told of an error, when the agent dies in between", async () => {
+it("announces no answer after an error if the agent dies in between", async () => {
   bench.posted.length = 0;
   failures = 1;
   await bench.submit("agent:main:dies", message("dies"));
@@ -103,7 +103,7 @@ it("does not tell of an answer after it has told of an error, when the agent die
   expect(await bench.state("agent:main:dies")).not.toHaveProperty("run");
 });
 
-it("keeps a provider's words from the users of a channel, and names the run in their place", async () => {
+it("hides a provider's message from the users of a channel, and names the run instead", async () => {
   const told: string[] = [];
   const arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/x";
   const failingWith = async (key: string, entry: InboxEntry, error: string) => {
@@ -131,7 +131,7 @@ it("keeps a provider's words from the users of a channel, and names the run in t
   );
 });
 
-it("keeps them out of the answer to a command, too", async () => {
+it("hides it in the answer to a command too", async () => {
   const told: string[] = [];
   const channels = {
     ...bench.agent().channels,

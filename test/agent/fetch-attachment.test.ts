@@ -15,7 +15,7 @@ const media: RemoteMedia = {
 const found: Fetched = { ok: true, body: Buffer.from("%PDF"), contentType: "application/pdf" };
 const busy: Fetched = { ok: false, reason: "answered with 503", passing: true };
 
-/** What was fetched, and what is answered, the last answer over and over. */
+/** The fetched addresses, and the answers; the last answer is repeated. */
 let requests: FetchRequest[];
 let answers: Fetched[];
 let waits: number[];
@@ -45,7 +45,7 @@ const locating = (...locations: MediaLocation[]) => ({
 });
 
 describe("an attachment", () => {
-  it("is fetched with the account's credentials, from nowhere but the public Internet", async () => {
+  it("is fetched with the account's credentials, only from the public Internet", async () => {
     expect(await fetcher()(address, media, 5000)).toEqual({
       ok: true,
       body: Buffer.from("%PDF"),
@@ -57,7 +57,7 @@ describe("an attachment", () => {
     expect(requests[0]?.timeoutMs).toBeLessThanOrEqual(5000);
   });
 
-  it("may lie at the origin that the account is configured with", async () => {
+  it("may be at the origin in the account's settings", async () => {
     const at = fetcher({ apiBaseUrl: "http://10.0.0.7:8081/slack/" });
     await at(address, { ...media, source: { url: "http://10.0.0.7:8081/files/1" } }, 5000);
     expect(requests).toMatchObject([
@@ -71,12 +71,12 @@ describe("an attachment", () => {
     "https://notslack.com/plan.pdf",
     "http://files.slack.com/plan.pdf",
     "not an address",
-  ])("that is not Slack's own gets no token to see: %s", async (url) => {
+  ])("at a foreign address gets no Slack token: %s", async (url) => {
     await fetcher()(address, { ...media, source: { url } }, 5000);
     expect(requests).toMatchObject([{ url, headers: {} }]);
   });
 
-  it("is asked for again while what keeps it may pass, and located again: addresses run out", async () => {
+  it("is located and fetched again after temporary failures: addresses expire", async () => {
     answers = [busy, busy, found];
     expect(await fetcher()(address, media, 5000)).toMatchObject({ ok: true });
     expect(waits).toEqual([500, 1000]);
@@ -90,7 +90,7 @@ describe("an attachment", () => {
     expect(requests).toMatchObject([{ url: "https://files.slack.com/1" }]);
   });
 
-  it("is given up after three tries, and at once where nothing will change", async () => {
+  it("is given up after three attempts, and at once after a permanent failure", async () => {
     answers = [busy];
     expect(await fetcher()(address, media, 5000)).toMatchObject({ ok: false, reason: "answered with 503" });
     expect(requests).toHaveLength(3);
@@ -102,30 +102,30 @@ describe("an attachment", () => {
     expect(requests).toHaveLength(4);
   });
 
-  it("is waited for no longer than the time that it has", async () => {
+  it("respects its time limit", async () => {
     answers = [busy];
     expect(await fetcher()(address, media, 400)).toMatchObject({ ok: false });
     expect(requests).toHaveLength(1);
   });
 
-  it("is not a page that somebody has to log in by", async () => {
+  it("is not a login page", async () => {
     answers = [{ ok: true, body: Buffer.from("<html>"), contentType: "text/html; charset=utf-8" }];
     expect(await fetcher()(address, media, 5000)).toEqual({
       ok: false,
-      reason: "a web page came in its place; is a permission missing?",
+      reason: "the platform sent a web page instead of the file; check the bot's permissions",
     });
     const page = { ...media, mimeType: "text/html" };
     expect(await fetcher()(address, page, 5000)).toMatchObject({ ok: true, mimeType: "text/html" });
   });
 
-  it("has the type that its server tells, where the platform tells none", async () => {
+  it("has its server's type if the platform gives none", async () => {
     const untyped: RemoteMedia = { type: "document", source: media.source };
     expect(await fetcher()(address, untyped, 5000)).toMatchObject({ mimeType: "application/pdf" });
     answers = [{ ok: true, body: Buffer.from("?") }];
     expect(await fetcher()(address, untyped, 5000)).toMatchObject({ mimeType: "application/octet-stream" });
   });
 
-  it("is at no address, or of no account: then nothing is fetched", async () => {
+  it("without an address or an account is not fetched", async () => {
     const plain = fetcher({}, { locate: undefined });
     expect(await plain(address, { ...media, source: {} }, 5000)).toMatchObject({
       reason: "the platform names no address",

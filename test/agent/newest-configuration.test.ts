@@ -12,7 +12,7 @@ import { clientParams, nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
 import { type State, startState } from "../support/state.ts";
 
-/** A message that is accepted after `config.set` was answered is run with that configuration, by warm instances too. */
+/** A message that is accepted after the response to `config.set` runs with that configuration, on warm instances too. */
 
 const main = "agent:main:main";
 const bridge = { channel: "matrix", accountId: "default" };
@@ -21,7 +21,7 @@ let state: State;
 let world: SocketWorld;
 let model: ModelServer;
 let script: (request: ModelRequest) => Reply | Promise<Reply>;
-/** Another function's store: what it changes, the functions below learn of by reading alone. */
+/** Another function's store: the functions below see its changes only by reading. */
 let operator: ConfigurationStore;
 let socket: SocketFunction;
 let agent: (sessionKey: string, configurationVersion?: number) => Promise<void>;
@@ -84,7 +84,7 @@ const bring = () =>
   });
 const prompt = () => model.requests.at(-1)?.system;
 
-describe("a message that comes after the configuration was set", () => {
+describe("a message that arrives after the configuration was set", () => {
   it.each<[string, () => Promise<unknown>]>([
     ["from a client", say],
     ["from a channel", bring],
@@ -96,14 +96,14 @@ describe("a message that comes after the configuration was set", () => {
           origin: { kind: "client" },
         }),
     ],
-  ])("%s is run with it", async (_from, send) => {
+  ])("%s runs with it", async (_from, send) => {
     await operator.set("systemPrompt", "after");
     await send();
     await agent(main);
     expect(prompt()).toContain("after");
   });
 
-  it("costs the agent no read while nothing is changed", async () => {
+  it("costs the agent no read while nothing changes", async () => {
     await say();
     await agent(main);
     expect(reads).toBe(0);
@@ -114,7 +114,7 @@ describe("a message that comes after the configuration was set", () => {
       world.clock.later += 5001;
     });
 
-    it("costs the agent a read, unless whoever woke it had just read the version that it has", async () => {
+    it("costs the agent a read, unless the function that woke it has just read the same version", async () => {
       await say();
       await agent(main);
       expect(reads).toBe(1);
@@ -125,7 +125,7 @@ describe("a message that comes after the configuration was set", () => {
       expect(reads).toBe(1);
     });
 
-    it("is run with it although the agent was woken for an older version", async () => {
+    it("runs with it although the agent was woken for an older version", async () => {
       await operator.load({ fresh: true });
       const older = operator.version();
       await operator.set("systemPrompt", "after");
@@ -135,7 +135,7 @@ describe("a message that comes after the configuration was set", () => {
     });
   });
 
-  it("is run with it when it waits behind another message", async () => {
+  it("runs with it if it waits behind another message", async () => {
     let sent = false;
     script = async () => {
       if (!sent) {
@@ -153,7 +153,7 @@ describe("a message that comes after the configuration was set", () => {
     ]);
   });
 
-  it("is routed by it", async () => {
+  it("is routed with it", async () => {
     await operator.set("agents.list", [{ id: "work", default: true }]);
     expect(await say("notes")).toMatchObject({ ok: true });
     expect(await readSession(state.table, "agent:work:notes")).toBeDefined();
@@ -185,7 +185,7 @@ describe("a message that comes after the configuration was set", () => {
   });
 });
 
-it("a run that another instance continues is carried on with what its message was accepted with", async () => {
+it("a run that another instance continues keeps the configuration of its message", async () => {
   const other = openAgent(state.table);
   await say();
   await other(main);

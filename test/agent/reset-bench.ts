@@ -42,25 +42,25 @@ export const conversation: Message[] = [
   assistant("", "call-1"),
   result("call-1", "result 1"),
   assistant("answer 1"),
-  // Above what an item holds: it lies in the bucket.
+  // Too large for an item: its body is in the bucket.
   user("x".repeat(301_000)),
   assistant("answer 2"),
 ];
 
-/** Resets over the DynamoDB and S3 of this machine, one session after the other. */
+/** Resets over the local DynamoDB and S3, one session after the other. */
 export class ResetBench {
   key = "";
   agentId = "";
-  /** When objects were stored that are not of the last activity, by their keys. */
+  /** The times of objects that were not stored at the last activity, by their keys. */
   storedAt = new Map<string, number>();
   scheduled: { name: string; at: number; event: TimerEvent }[] = [];
-  /** Asked before every AWS call that a process makes; what it refuses fails. */
+  /** Called before every AWS call of a process; the call fails if it throws. */
   allow: Allow = () => true;
   reply: (request: ModelRequest) => Reply | Promise<Reply> = () => ({});
   declare bench: Bench;
   declare state: State;
   declare model: ModelServer;
-  /** The state that each test begins with. */
+  /** The initial state of each test. */
   declare private started: State;
   private sessions = 0;
 
@@ -70,7 +70,7 @@ export class ResetBench {
     this.model = await startOpenAiServer((request) => this.reply(request));
   }
 
-  /** Forgets what an earlier test has set. */
+  /** Restores the defaults after an earlier test. */
   renew(): void {
     this.goOn(this.started);
     this.bench.configuration.session.defaultResetPolicy = { mode: "daily", atHour: 4 };
@@ -82,7 +82,7 @@ export class ResetBench {
       isReading(request) ? { text: "<memories>- likes tea</memories>" } : { text: "a fresh answer" };
   }
 
-  /** Goes on in this state, until the next test, with a new bench. */
+  /** Continues in this state with a new bench, until the next test. */
   goOn(state: State): void {
     const chosen = { provider: "openai-compatible", id: "m", contextWindow: 1_000_000 };
     this.state = state;
@@ -94,7 +94,7 @@ export class ResetBench {
     await this.started?.close();
   }
 
-  /** Each session belongs to an agent of its own, whose folder holds nothing else. */
+  /** Each session belongs to a separate agent, whose folder has nothing else. */
   newSession(): void {
     this.agentId = `r${++this.sessions}`;
     this.key = `agent:${this.agentId}:main`;
@@ -125,7 +125,7 @@ export class ResetBench {
     };
   }
 
-  /** What the bucket lists, with the times of these tests. */
+  /** The bucket's listing, with the times of these tests. */
   private async dated(listed: ReturnType<Bucket["list"]>): ReturnType<Bucket["list"]> {
     const { objects, prefixes } = await listed;
     const lastModified = (key: string) => this.storedAt.get(key) ?? lastActivity;
@@ -145,7 +145,7 @@ export class ResetBench {
     return this.bench.state(this.key);
   }
 
-  /** The ids of the conversations before. */
+  /** The ids of the earlier conversations. */
   async previous(): Promise<string[]> {
     return readPreviousIds(this.state.table, await this.current());
   }
@@ -154,7 +154,7 @@ export class ResetBench {
     return this.bench.live(this.key);
   }
 
-  /** Makes a session of yesterday, with two media objects. */
+  /** Creates a session of yesterday with two media objects. */
   async seed(changes: Partial<SessionState> = {}): Promise<SessionState> {
     const tokens = { input: 100, output: 20, total: 120 };
     const state = { updatedAt: lastActivity, tokens, contextTokens: 80, ...changes };
@@ -168,7 +168,7 @@ export class ResetBench {
     return storeMedia(this.state.bucket, { sessionKey: this.key, id, now: lastActivity }, media);
   }
 
-  /** What the agent noted of a day; undefined when nothing. */
+  /** The agent's daily notes of a day; undefined if there are none. */
   async memories(day = "2026-03-01"): Promise<string | undefined> {
     const object = await this.state.bucket.get(`agents/${this.agentId}/memory/${day}.md`);
     return object && Buffer.from(object.body).toString();
@@ -188,7 +188,7 @@ export class ResetBench {
     return messages;
   }
 
-  /** What was answered to whoever asked for a reset. */
+  /** The answers to requests for a reset. */
   responses(): unknown[] {
     const frames = this.bench.posted.map(({ frame }) => frame as { type: string; payload?: unknown });
     return frames.filter(({ type }) => type === "res").map(({ payload }) => payload);

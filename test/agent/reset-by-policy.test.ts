@@ -8,7 +8,7 @@ beforeEach(() => resets.renew());
 afterAll(() => resets.close());
 
 describe("a reset by policy", () => {
-  it("that a schedule and a message ask for at once happens once", async () => {
+  it("happens once if a schedule and a message request it at the same time", async () => {
     const before = await resets.seed();
     await resets.submit(reset("policy", nextDay));
     await resets.submit(message("good morning", nextDay));
@@ -17,7 +17,7 @@ describe("a reset by policy", () => {
     expect((await resets.live()).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
-  it("that a message came before is dropped", async () => {
+  it("is dropped if a message arrived before it", async () => {
     const before = await resets.seed();
     await resets.submit(message("good morning", nextDay));
     await resets.submit(reset("policy", nextDay));
@@ -26,7 +26,7 @@ describe("a reset by policy", () => {
     expect(await resets.live()).toHaveLength(2);
   });
 
-  it("answers nobody, and does not count as activity", async () => {
+  it("sends no answer, and does not count as activity", async () => {
     const before = await resets.seed();
     await resets.submit(reset("policy", nextDay));
     await resets.invoke(nextDay);
@@ -34,7 +34,7 @@ describe("a reset by policy", () => {
     expect((await resets.current()).updatedAt).toBe(before.updatedAt);
   });
 
-  it("follows the session's own policy before the configuration's", async () => {
+  it("prefers the session's own policy to the configuration's", async () => {
     await resets.seed();
     await patchSession(resets.state.table, resets.key, { resetPolicy: { mode: "manual" } }, nextDay);
     await resets.submit(message("good morning", nextDay));
@@ -43,7 +43,7 @@ describe("a reset by policy", () => {
     expect((await resets.live()).slice(0, conversation.length)).toEqual(conversation);
   });
 
-  it("counts idleness until the message arrived, however long it waited", async () => {
+  it("counts idleness until the arrival of the message, even if it waited", async () => {
     await resets.seed({ resetPolicy: { mode: "idle", idleMinutes: 30 } });
     await resets.submit(message("still there?", lastActivity + 29 * 60_000));
     await resets.invoke(nextDay);
@@ -60,7 +60,7 @@ describe("a reset by policy", () => {
 });
 
 describe("the schedule of the next reset", () => {
-  it("is made at the end of a run, once for a day", async () => {
+  it("is created at the end of a run, once for a day", async () => {
     for (const [i, text] of ["one", "two", "three"].entries()) {
       await resets.submit(message(text, nextDay + i));
       await resets.invoke(nextDay + i);
@@ -86,21 +86,21 @@ describe("the schedule of the next reset", () => {
     ]);
   });
 
-  it("is not made for a session that is reset by hand alone", async () => {
+  it("is not created for a session that is only reset by hand", async () => {
     resets.bench.configuration.session.defaultResetPolicy = { mode: "manual" };
     await resets.submit(message("hi", nextDay));
     await resets.invoke(nextDay);
     expect(resets.scheduled).toEqual([]);
   });
 
-  it("is made also when a run fails", async () => {
+  it("is also created when a run fails", async () => {
     resets.reply = () => ({ error: { status: 400, message: "no" } });
     await resets.submit(message("hi", nextDay));
     await resets.invoke(nextDay);
     expect(resets.scheduled).toHaveLength(1);
   });
 
-  it("is not needed for the run to end", async () => {
+  it("may fail without failing the run", async () => {
     resets.allow = (action) => action !== "scheduler:CreateSchedule";
     await resets.submit(message("hi", nextDay));
     await resets.invoke(nextDay);
@@ -108,7 +108,7 @@ describe("the schedule of the next reset", () => {
     expect((await resets.current()).run).toBeUndefined();
   });
 
-  it("is made anew after a reset, when something was said", async () => {
+  it("is created again after a reset, once there are messages", async () => {
     await resets.seed({ resetScheduledFor: nextDay + 1000 });
     await resets.submit(reset("method", nextDay));
     await resets.invoke(nextDay);

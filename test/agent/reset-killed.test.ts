@@ -18,7 +18,7 @@ beforeAll(() =>
 beforeEach(() => resets.renew());
 afterAll(() => resets.close());
 
-/** The commits of the workspace's history, each with what it holds. */
+/** The commits of the workspace's history, each with its files. */
 async function closings(before: SessionState): Promise<string[]> {
   const repository = openRepository(resets.state.bucket, resets.agentId);
   const name = (text: string) =>
@@ -30,7 +30,7 @@ async function closings(before: SessionState): Promise<string[]> {
   );
 }
 
-/** Everything that a reset leaves behind, without what is different each time. */
+/** Everything that a reset leaves behind, without the parts that differ each time. */
 async function outcome(before: SessionState) {
   const after = await resets.current();
   const { sessionId, lastResetAt } = after;
@@ -50,26 +50,26 @@ async function outcome(before: SessionState) {
     keys: (await resets.keysUnder(""))
       .filter((key) => !key.includes("/.git/"))
       .map((one) => one.replace(resets.agentId, "agent").replace(before.sessionId, "old"))
-      // A prompt names its agent, and holds the memories.
+      // A prompt contains its agent's name and the memories.
       .map((one) => one.replace(/objects\/\w+$/, "objects/prompt")),
     history: await closings(before),
     metadata: { ...head?.metadata, sessionKey: "", sessionId: "", agentId: "", archivedAt: "" },
     archived: await resets.archived(before.sessionId),
     memory: (await resets.memories())?.replace(/\(\d+\)/g, ""),
-    // Told twice, it is told the same.
+    // Repeated events are equal.
     told: [...new Set(resets.responses().map((one) => JSON.stringify(one).replace(sessionId, "new")))],
   };
 }
 
-/** What a process leaves behind that dies at one of its AWS calls. */
+/** The state that a process leaves behind if it dies at one of its AWS calls. */
 interface Remains {
-  /** The call that is not carried out any more. */
+  /** The first call that fails. */
   next: string;
   state: MemoryState;
   posted: Bench["posted"];
 }
 
-/** Invokes the agent in this state. Returns what it would have left behind at each of its calls. */
+/** Invokes the agent in this state. Returns the state before each of its calls. */
 async function invokeAndCopy(state: MemoryState): Promise<Remains[]> {
   const { copies, before } = copiesBefore((next: string) => ({
     ...{ next, state: state.copy(), posted: [...resets.bench.posted] },
@@ -91,10 +91,10 @@ describe("a reset killed after each of its AWS calls in turn", () => {
     "%s ends as one that was not killed: one archive, one memory section, no message lost",
     async (name, entry) => {
       const { configuration } = resets.bench;
-      // The commit of the workspace is the same in all three, and makes a third of the calls.
+      // The workspace commit is the same in all three, and a third of the calls.
       const withHistory = name === "by session.reset";
       configuration.workspaceGit.enabled = withHistory;
-      // Asked again, a model says it in other words.
+      // A second model call answers in other words.
       let asked = 0;
       resets.reply = (request) => ({
         text: isReading(request) ? `<memories>- likes tea (${++asked})</memories>` : "hello",
@@ -127,7 +127,7 @@ describe("a reset killed after each of its AWS calls in turn", () => {
         goOn(state, posted);
         const { resetting, sessionId } = await resets.current();
         const isArchived = resetting?.archivedTo !== undefined || sessionId !== before.sessionId;
-        // Another process comes when the lease of the one that died has run out.
+        // Another process starts after the lease of the dead one has expired.
         await resets.invoke(nextDay + 31_000);
         expect(await outcome(before), place).toEqual(ended);
         const uploads = state.objects.requests.filter(({ operation }) => operation === "putStream");

@@ -8,13 +8,13 @@ import { lastActivity, nextDay, ResetBench, reset } from "./reset-bench.ts";
 const resets = new ResetBench();
 
 /**
- * When the process that uploads dies: after so many pieces, or with everything sent, before the object exists. `refused`:
- * it lives on, and the bucket refuses the object.
+ * When the uploading process dies: after this number of pieces, or after all of them but before the object exists.
+ * `refused`: it does not die, but the bucket refuses the object.
  */
 type Death = number | "end" | "refused" | "never";
 const upload: { death: Death; pieces: number } = { death: "never", pieces: 0 };
 
-/** The process dies at `upload.death`, and none of its later calls gets through. */
+/** The process dies at `upload.death`; all its later calls fail. */
 async function* sent(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const die = () => {
     resets.allow = () => false;

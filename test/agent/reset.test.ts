@@ -55,7 +55,7 @@ describe("session-routing.md, Reset Behavior", () => {
   });
 
   it("7. token counters are zeroed", async () => {
-    // What there is now, the answer to the message took.
+    // The counted tokens are those of the answer to the message.
     expect(before.tokens).toEqual({ input: 100, output: 20, total: 120 });
     expect((await resets.current()).tokens).toEqual({ input: 5, output: 2, total: 7 });
   });
@@ -81,7 +81,7 @@ describe("session-routing.md, Reset Behavior", () => {
     expect(answered?.turns.map((turn) => turn.text)).toEqual(["good morning"]);
   });
 
-  it("does not happen again for the next message", async () => {
+  it("is not repeated for the next message", async () => {
     await resets.submit(message("and now?", nextDay + 60_000));
     await resets.invoke(nextDay + 60_000);
     expect(await resets.previous()).toEqual([before.sessionId]);
@@ -90,7 +90,7 @@ describe("session-routing.md, Reset Behavior", () => {
 });
 
 describe("a reset by hand", () => {
-  it("answers session.reset with everything it did", async () => {
+  it("answers session.reset with its full result", async () => {
     const before = await resets.seed();
     await resets.submit(reset("method", nextDay));
     await resets.invoke(nextDay);
@@ -116,7 +116,7 @@ describe("a reset by hand", () => {
     expect(resets.responses()).toEqual([{ status: "command", command: "reset", response }]);
   });
 
-  it("of a session in which nothing was said gives a new id, and archives and remembers nothing", async () => {
+  it("of a session without messages creates a new id, and archives and remembers nothing", async () => {
     await resets.bench.seed(resets.key, []);
     const before = await resets.current();
     await resets.submit(reset("method", nextDay));
@@ -128,7 +128,7 @@ describe("a reset by hand", () => {
     expect(resets.model.requests).toEqual([]);
   });
 
-  it("goes on without memories when the model cannot be reached", async () => {
+  it("continues without memories if the model cannot be reached", async () => {
     resets.reply = () => ({ error: { status: 400, message: "no" } });
     const before = await resets.seed();
     await resets.submit(reset("method", nextDay));
@@ -138,7 +138,7 @@ describe("a reset by hand", () => {
     expect(await resets.memories()).toBeUndefined();
   });
 
-  it("extracts nothing when extraction is switched off", async () => {
+  it("extracts nothing if extraction is switched off", async () => {
     resets.bench.configuration.compaction.extractMemories = false;
     await resets.seed();
     await resets.submit(reset("method", nextDay));
@@ -147,7 +147,7 @@ describe("a reset by hand", () => {
     expect(await resets.memories()).toBeUndefined();
   });
 
-  it("does not wait for a model whose calls killed it twice", async () => {
+  it("skips the extraction after two crashes during it", async () => {
     let asked = 0;
     resets.reply = async () => {
       asked++;
@@ -165,7 +165,7 @@ describe("a reset by hand", () => {
     expect(resets.responses()).toMatchObject([{ ok: true }]);
   });
 
-  it("leaves the media of messages that wait", async () => {
+  it("keeps the media of waiting messages", async () => {
     await resets.seed();
     const media = await resets.putMedia("three");
     await resets.submit(reset("method", nextDay));
@@ -175,7 +175,7 @@ describe("a reset by hand", () => {
     expect(await resets.keysUnder(`media/${resets.key}/`)).toEqual([media.r2Key]);
   });
 
-  it("leaves the media of a message that is stored while it lists, and that comes in when it is done", async () => {
+  it("keeps the media of a message that is stored during the listing and arrives after the reset", async () => {
     await resets.seed();
     await resets.submit(reset("method", nextDay));
     const agent = resets.agentAt(nextDay);
@@ -184,7 +184,7 @@ describe("a reset by hand", () => {
     agent.bucket.list = async (prefix, delimiter) => {
       if (!prefix.startsWith("media/")) return list(prefix, delimiter);
       media = await resets.putMedia("arriving");
-      // Its upload may have begun before the reset, by the clock of another machine.
+      // By the clock of another machine, its upload may have begun before the reset.
       resets.storedAt.set(media.r2Key, nextDay - 2_000);
       return list(prefix, delimiter);
     };
@@ -193,7 +193,7 @@ describe("a reset by hand", () => {
     expect(await resets.keysUnder(`media/${resets.key}/`)).toEqual([media?.r2Key]);
   });
 
-  it("deletes the media that the conversation names, also when it was stored a moment ago", async () => {
+  it("deletes the media that the conversation names, even if it was just stored", async () => {
     await resets.seed();
     const media = await resets.putMedia("three");
     resets.storedAt.set(media.r2Key, nextDay - 2_000);
@@ -205,7 +205,7 @@ describe("a reset by hand", () => {
     expect(await resets.keysUnder(`media/${resets.key}/`)).toEqual([]);
   });
 
-  it("leaves the media of a session whose key begins with this one's", async () => {
+  it("keeps the media of a session whose key begins with this one's", async () => {
     await resets.seed();
     const media = { type: "document", mimeType: "application/pdf", body: Buffer.from("hers") } as const;
     const target = { sessionKey: `${resets.key}2`, now: nextDay };
@@ -215,12 +215,12 @@ describe("a reset by hand", () => {
     expect(await resets.keysUnder(`media/${resets.key}`)).toEqual([r2Key]);
   });
 
-  it("cannot delete what belongs to the next conversation when its process has lost the session", async () => {
+  it("cannot delete media of the next conversation after its process has lost the lease", async () => {
     await resets.seed();
     await resets.submit(reset("method", nextDay));
     const slow = resets.agentAt(nextDay);
     const list = slow.bucket.list;
-    // While it waits for the list of media, its lease runs out, another finishes the reset, and new media comes in.
+    // While it waits for the list of media, its lease expires, another process finishes the reset, and new media arrives.
     slow.bucket.list = async (prefix, delimiter) => {
       if (!prefix.startsWith("media/")) return list(prefix, delimiter);
       await resets.invoke(nextDay + 31_000);
@@ -231,7 +231,7 @@ describe("a reset by hand", () => {
     expect(await resets.keysUnder(`media/${resets.key}/`)).toHaveLength(1);
   });
 
-  it("tells of the newest ids, which are not in the session's own item", async () => {
+  it("returns the newest ids, which are not in the session's own item", async () => {
     const before = await resets.seed();
     const session = { sessionKey: resets.key, sessionId: "" };
     for (let n = 0; n < maxPreviousIds; n++)
@@ -244,7 +244,7 @@ describe("a reset by hand", () => {
     expect(JSON.stringify(await resets.current())).not.toContain("old-");
   });
 
-  it("takes over the ids that an earlier version has left in two items", async () => {
+  it("keeps the ids that an earlier version stored in two items", async () => {
     const [older, newer] = [["a", "b"], Array.from({ length: 20 }, (_, i) => `c-${i}`)];
     await resets.state.table.put({ ...metaKey(resets.key), sk: "PREVIOUS", ids: older });
     const before = await resets.seed({ previousSessionIds: newer });
@@ -260,7 +260,7 @@ describe("a reset by hand", () => {
     expect(await resets.current()).not.toHaveProperty("previousSessionIds");
   });
 
-  it("does not tell of the conversation that a reset in progress is about to end", async () => {
+  it("does not return the conversation that a reset in progress is about to end", async () => {
     await resets.seed({ resets: 1 });
     await recordPreviousId(resets.state.table, { sessionKey: resets.key, sessionId: "ended" });
     await recordPreviousId(resets.state.table, await resets.current());

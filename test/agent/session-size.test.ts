@@ -31,7 +31,7 @@ const reply = {
   },
 };
 
-/** One person's session with an agent whose model answers at once, and the write units of its own item. */
+/** One person's session with an agent whose model answers at once, and the write units of its item. */
 function openSession() {
   const plain = tableOver(createMemoryStore());
   const own: number[] = [];
@@ -47,7 +47,7 @@ function openSession() {
     bucket: createMemoryBucket({}, async () => {}),
   } as Partial<State> as State;
   const bench = openBench(state, { provider: "anthropic", id: "claude-sonnet-4-6" });
-  /** Sends as `chat.send` does, and has the agent work until nothing is left. */
+  /** Sends a message like `chat.send`, and runs the agent until nothing is left to do. */
   const send = async (text: string) => {
     bench.later += 20 * minute;
     const agent = bench.agent();

@@ -32,7 +32,7 @@ const ends: Record<string, CallModel> = {
 };
 
 it.each(Object.entries(ends))(
-  "typing is shown while the model is asked, and no more once %s",
+  "typing is shown during the model call, and no longer once %s",
   async (name, end) => {
     const bench = openBench(state, { provider: "openai-compatible", id: "m" });
     let shown = 0;

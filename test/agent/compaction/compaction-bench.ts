@@ -10,7 +10,7 @@ import { assistant, result, user } from "./transcripts.ts";
 
 export const contextWindow = 8000;
 
-/** A session of an agent of its own for each test, and a model of 8,000 tokens that tests give their replies. */
+/** A session of a separate agent for each test, and a model of 8,000 tokens with the test's replies. */
 export interface CompactionBench extends Bench {
   store: MemoryState;
   model: ModelServer;
@@ -21,16 +21,16 @@ export interface CompactionBench extends Bench {
   /** Model calls that continue the conversation, and those that read it. */
   conversation(): ModelRequest[];
   readings(): ModelRequest[];
-  /** Everything that was said, from the archives and the table, in order. */
+  /** All messages, from the archives and the table, in order. */
   said(): Promise<Message[]>;
   /** The daily memory files of the agent. */
   memories(): Promise<string>;
 }
 
 export interface CompactionStack {
-  /** Begins a test. */
+  /** Starts a test. */
   bench(): CompactionBench;
-  /** A bench as this one, in another state, where these frames were posted. */
+  /** A bench like this one in another state, where these frames were posted. */
   over(bench: CompactionBench, state: MemoryState, posted: Bench["posted"]): CompactionBench;
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ beforeEach(() => {
 afterAll(() => stack?.close());
 
 describe("a compaction whose process dies", () => {
-  /** Runs what is submitted, and what is left of it at each call where its process can die, and checks how it ends. */
+  /** Processes the inbox, then resumes it after a death at each call, and checks the result each time. */
   async function checkEveryDeath(check: (where: string) => Promise<void>): Promise<void> {
     const { copies, before } = copiesBefore(() => ({
       ...{ state: bench.store.copy(), posted: [...bench.posted] },
@@ -66,7 +66,7 @@ describe("a compaction whose process dies", () => {
     expect(readSummaryMessage((await bench.live(bench.key))[0]), where).toBeDefined();
   }
 
-  it("after any of its AWS calls ends as if it had not, in the middle of a run", async () => {
+  it("has the same result after any of its AWS calls, in the middle of a run", async () => {
     let said = 0;
     bench.reply = (request) =>
       isReading(request)
@@ -79,7 +79,7 @@ describe("a compaction whose process dies", () => {
     await checkEveryDeath((where) => checkDone(all, where));
   }, 240_000);
 
-  it("after any of its AWS calls ends as if it had not, on request", async () => {
+  it("has the same result after any of its AWS calls, on request", async () => {
     const before = turns(6);
     await bench.seed(bench.key, before);
     await bench.submit(bench.key, compact("c1", 4));
@@ -106,7 +106,7 @@ describe("a compaction whose process dies", () => {
     compacting: { at: Date.now(), upTo: 72, mostCharacters: 1000, attempt },
   });
 
-  it("is not taken from it by one that was paused and wakes up late", async () => {
+  it("is not disturbed by an earlier process that wakes up late", async () => {
     let asked = 0;
     let wake = () => {};
     const paused = new Promise<void>((resolve) => {
@@ -133,7 +133,7 @@ describe("a compaction whose process dies", () => {
     expect(await bench.memories()).not.toContain("- memory 1\n");
   });
 
-  it("twice is finished without asking the model", async () => {
+  it("twice is finished without a model call", async () => {
     const before = [...turns(20), user("and now?")];
     await bench.seed(bench.key, before, running(2));
     await bench.invoke(bench.key);
@@ -146,7 +146,7 @@ describe("a compaction whose process dies", () => {
     expect((await bench.said()).map(textOf)).toEqual([...before, assistant("the answer")].map(textOf));
   });
 
-  it("over and over is given up, and the conversation stays as it is", async () => {
+  it("repeatedly is given up, and the conversation is unchanged", async () => {
     const before = [...turns(20), user("and now?")];
     await bench.seed(bench.key, before, running(6));
     const state = await bench.state(bench.key);

@@ -15,7 +15,7 @@ const talk = [
   user("thanks"),
 ];
 
-/** A result behind the cut whose call, the latest with its id, stands before it. */
+/** A result after the cut whose call, the latest with its id, is before it. */
 function isParted(messages: readonly Message[], cut: number): boolean {
   return messages.some((message, i) => {
     if (i < cut || message.role !== "toolResult") return false;
@@ -26,15 +26,15 @@ function isParted(messages: readonly Message[], cut: number): boolean {
 }
 
 describe("where a conversation may be cut", () => {
-  it("is anywhere but between a call and its results", () => {
+  it("is anywhere except between a call and its results", () => {
     expect(cutPlaces(talk)).toEqual([true, true, false, false, true, true, true]);
   });
 
-  it("is behind a call that was never answered", () => {
+  it("is after a call that was never answered", () => {
     expect(cutPlaces([assistant("", "a"), user("never mind")])).toEqual([true, true, true]);
   });
 
-  it("takes a call id that is used again for the latest call", () => {
+  it("assigns a repeated call id to the latest call", () => {
     const again = [assistant("", "a"), result("a", "1"), assistant("", "a"), result("a", "2")];
     expect(cutPlaces(again)).toEqual([true, false, true, false, true]);
   });
@@ -48,7 +48,7 @@ describe("a cut by size", () => {
     expect(cutBySize(talk, totalCharacters(talk.slice(1)))).toBe(1);
   });
 
-  it("never keeps a part of a call's results", () => {
+  it("never keeps only some of a call's results", () => {
     expect(cutBySize(talk, totalCharacters(talk.slice(2)))).toBe(4);
   });
 
@@ -57,7 +57,7 @@ describe("a cut by size", () => {
     expect(cutBySize([user("x".repeat(1000))], 1)).toBe(0);
   });
 
-  it("leaves a conversation that fits as it is", () => {
+  it("leaves a conversation that fits unchanged", () => {
     expect(cutBySize(talk, totalCharacters(talk))).toBe(0);
     expect(cutBySize([], 100)).toBe(0);
   });
@@ -86,7 +86,7 @@ describe("a cut by count", () => {
     expect(cutByCount(talk, 99)).toBe(0);
   });
 
-  it("keeps a few more where a call would lose its results", () => {
+  it("keeps a few more if a call would lose its results", () => {
     expect(cutByCount(talk, 3)).toBe(1);
     expect(cutByCount(talk, 4)).toBe(1);
   });
@@ -109,7 +109,7 @@ describe("a cut by count", () => {
 });
 
 describe("chunks", () => {
-  it("are no larger than asked for, but for a message that is larger by itself", () => {
+  it("are no larger than requested, except for a single larger message", () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = seededRandom(seed);
       const messages = randomTranscript(random, random.integer(10), 4000);

@@ -12,7 +12,7 @@ import type { Message } from "../../../shared/protocol/messages.ts";
 import { readSummaryMessage, summaryMessage } from "../../../shared/session/summary-message.ts";
 import { assistant, result, user } from "./transcripts.ts";
 
-describe("what a model answers", () => {
+describe("a model's answer", () => {
   it.each([
     ["<summary>All is well.</summary>", "All is well."],
     ["Sure!\n<summary>\nAll is well.\n</summary>\n<memories>- x</memories>", "All is well."],
@@ -40,8 +40,8 @@ describe("what a model answers", () => {
   });
 });
 
-describe("what a model is asked", () => {
-  it("shows who said what, calls and their results, and never an image's bytes", () => {
+describe("a request for a summary", () => {
+  it("shows authors and texts, calls and their results, and never an image's bytes", () => {
     const picture: Message = {
       role: "user",
       content: [
@@ -57,7 +57,7 @@ describe("what a model is asked", () => {
     );
   });
 
-  it("asks for memories only where they are wanted", () => {
+  it("asks for memories only if they are wanted", () => {
     expect(summaryPrompt("c", undefined, false).text).not.toContain("<memories>");
     expect(summaryPrompt("c", undefined, true).text).toContain("<memories>");
     expect(summaryPrompt("c", "so far", true).text).toContain("<summary_so_far>\nso far\n</summary_so_far>");
@@ -73,12 +73,12 @@ describe("a text that is shortened", () => {
     expect(shorten("short", 200)).toBe("short");
   });
 
-  it("stays well-formed where the cut falls into a character", () => {
+  it("stays well-formed if the cut falls within a character", () => {
     for (let most = 60; most < 80; most++) expect(shorten("🧭".repeat(100), most).isWellFormed()).toBe(true);
   });
 });
 
-describe("the message that stands for earlier ones", () => {
+describe("the message that replaces earlier ones", () => {
   it("says what it is, and can be read again", () => {
     const earlier = { count: 12, text: "They talked.\n\nA lot.", request: "go on\nplease" };
     const content = writeSummary(earlier, 1000);
@@ -90,7 +90,7 @@ describe("the message that stands for earlier ones", () => {
     expect(readSummaryMessage(undefined)).toBeUndefined();
   });
 
-  it("is never longer than it may be", () => {
+  it("never exceeds its limit", () => {
     for (let most = 100; most < 2000; most += 37) {
       const content = writeSummary({ count: 5, text: "t".repeat(5000), request: "r".repeat(5000) }, most);
       expect(content.length).toBeLessThanOrEqual(most);
@@ -98,14 +98,14 @@ describe("the message that stands for earlier ones", () => {
     }
   });
 
-  it("shows the user's request where no message that stays does", () => {
+  it("shows the user's request if no kept message does", () => {
     const steps = [assistant("", "a"), result("a", "1")];
     expect(requestAmong([user("do it"), ...steps], steps)).toBe("do it");
     expect(requestAmong([user("do it")], [user("no, this"), ...steps])).toBeUndefined();
     expect(requestAmong(steps, steps)).toBeUndefined();
   });
 
-  it("carries the request on from one summary to the next", () => {
+  it("keeps the request from one summary to the next", () => {
     const steps = [assistant("", "a"), result("a", "1")];
     const carried = summaryMessage(writeSummary({ count: 1, text: "t", request: "do it" }, 1000), 1);
     expect(requestAmong([carried, ...steps], steps)).toBe("do it");

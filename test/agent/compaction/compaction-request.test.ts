@@ -28,7 +28,7 @@ describe("a request to compact", () => {
       .map(({ frame }) => frame as { type: string; payload: unknown })
       .filter(({ type }) => type === "res");
 
-  it("keeps that many messages and answers what it did", async () => {
+  it("keeps that many messages, and its answer reports the result", async () => {
     const before = turns(5);
     await bench.seed(bench.key, before);
     await bench.submit(bench.key, compact("c1", 4));
@@ -43,7 +43,7 @@ describe("a request to compact", () => {
     expect(await bench.said()).toEqual(before);
   });
 
-  it("never parts a call from its results, and keeps a few more for it", async () => {
+  it("never separates a call from its results, and keeps a few more messages for that", async () => {
     await bench.seed(bench.key, turns(5));
     await bench.submit(bench.key, compact("c1", 2, "command"));
     await bench.invoke(bench.key);
@@ -68,7 +68,7 @@ describe("a request to compact", () => {
     ["an empty conversation", [], 20, 0],
     ["one that is short enough", turns(2), 20, 8],
     ["one whose old messages are smaller than a summary", [user("a"), assistant("b"), user("c")], 2, 3],
-  ])("leaves %s as it is", async (_what, before, keep, kept) => {
+  ])("leaves %s unchanged", async (_what, before, keep, kept) => {
     await bench.seed(bench.key, before);
     await bench.submit(bench.key, compact("c1", keep));
     await bench.invoke(bench.key);
@@ -78,7 +78,7 @@ describe("a request to compact", () => {
     expect(await bench.state(bench.key)).toMatchObject({ inbox: [] });
   });
 
-  it("leaves a conversation as it is that was compacted already", async () => {
+  it("leaves a conversation unchanged that was already compacted", async () => {
     await bench.seed(bench.key, turns(5));
     for (const id of ["c1", "c2"]) await bench.submit(bench.key, compact(id, 4));
     await bench.invoke(bench.key);
@@ -100,7 +100,7 @@ describe("a request to compact", () => {
     expect(textOf(live[0]!).length).toBeLessThan(7 * 42);
   });
 
-  it("gives parts of the same moment names of their own", async () => {
+  it("gives parts of the same moment different names", async () => {
     await bench.seed(bench.key, turns(10), { compactedAt: Date.now() + 3_600_000 } as Partial<SessionState>);
     await bench.submit(bench.key, compact("c1", 20));
     await bench.submit(bench.key, compact("c2", 4));

@@ -31,7 +31,7 @@ beforeEach(() => {
 afterAll(() => stack?.close());
 
 describe("session-routing.md, Compaction: a conversation that fills the window", () => {
-  it("is compacted before the model is called, and nothing that was said is lost", async () => {
+  it("is compacted before the model is called, and no message is lost", async () => {
     const before = turns(40);
     await bench.seed(bench.key, before);
     await bench.submit(bench.key, message("m1", "and now?"));
@@ -56,7 +56,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
     expect(from).toBeLessThanOrEqual(after.compactedAt!);
   });
 
-  it("leaves an archive as the storage layout says, and memories under their header", async () => {
+  it("leaves an archive in the storage layout, and memories under their header", async () => {
     await bench.seed(bench.key, turns(40));
     await bench.submit(bench.key, message("m1", "and now?"));
     await bench.invoke(bench.key);
@@ -90,7 +90,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
     expect(items.every((item) => String(item.sk).startsWith("M#"))).toBe(true);
   });
 
-  it("counts the tokens of the summary into the session's", async () => {
+  it("adds the tokens of the summary to the session's", async () => {
     await bench.seed(bench.key, turns(40));
     await bench.submit(bench.key, message("m1", "and now?"));
     await bench.invoke(bench.key);
@@ -125,7 +125,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
     expect(await bench.memories()).toContain(`\n- m1\n- m2\n`);
   });
 
-  it("carries the summary before it on into the next", async () => {
+  it("includes the earlier summary in the next one", async () => {
     await bench.seed(bench.key, turns(40));
     await bench.submit(bench.key, message("m1", "one"));
     await bench.invoke(bench.key);
@@ -146,7 +146,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
     expect(await bench.said()).toHaveLength(162);
   });
 
-  it("is not searched for memories when that is switched off", async () => {
+  it("is not searched for memories if that is switched off", async () => {
     bench.configuration.compaction.extractMemories = false;
     await bench.seed(bench.key, turns(40));
     await bench.submit(bench.key, message("m1", "and now?"));
@@ -155,7 +155,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
     expect(await bench.memories()).toBe("");
   });
 
-  it("is sent as it is when compaction is switched off", async () => {
+  it("is sent unchanged if compaction is switched off", async () => {
     bench.configuration.compaction.enabled = false;
     await bench.seed(bench.key, turns(40));
     await bench.submit(bench.key, message("m1", "and now?"));
@@ -166,7 +166,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
     expect(await bench.parts(bench.key)).toEqual([]);
   });
 
-  it("keeps the user's request in sight of a run that has been going on for long", async () => {
+  it("keeps the user's request visible in a long run", async () => {
     const asked = user("please refactor the whole house", 5);
     const steps = Array.from({ length: 60 }, (_, i) => [
       assistant("", `s${i}`),
@@ -192,7 +192,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
   });
 });
 
-describe("a summary that cannot be had", () => {
+describe("a summary that cannot be made", () => {
   const oversized = [
     user("read it"),
     assistant("", "big"),
@@ -214,7 +214,7 @@ describe("a summary that cannot be had", () => {
     expect(await bench.said()).toHaveLength(86);
   });
 
-  it("is replaced by a placeholder with the count, and the turn goes on", async () => {
+  it("is replaced by a placeholder with the count, and the turn continues", async () => {
     bench.reply = (request) =>
       isReading(request) ? { error: { status: 400, message: "no" } } : { text: "the answer" };
     await bench.seed(bench.key, turns(40));
@@ -241,7 +241,7 @@ describe("a summary that cannot be had", () => {
     expect(text).toMatch(/^They counted\.\n\n\(\d+ messages could not be summarized/);
   });
 
-  it("is cut where it is longer than it may be", async () => {
+  it("is cut if it is too long", async () => {
     bench.reply = (request) => (isReading(request) ? { text: "s".repeat(30_000) } : { text: "the answer" });
     await bench.seed(bench.key, turns(40));
     await bench.submit(bench.key, message("m1", "and now?"));
@@ -251,7 +251,7 @@ describe("a summary that cannot be had", () => {
     expect(Math.max(...bench.script.sizes)).toBeLessThanOrEqual(contextWindow * 0.75);
   });
 
-  it("is given up when the run is stopped, and nothing is changed", async () => {
+  it("is given up when the run is stopped, and nothing changes", async () => {
     bench.reply = () => ({ hang: true });
     const before = turns(40);
     await bench.seed(bench.key, before);
@@ -271,7 +271,7 @@ describe("a summary that cannot be had", () => {
 describe("a provider that is down", () => {
   const down = { error: { status: 401, message: "the key was revoked" } };
 
-  it("ends the turn with its error, and leaves the conversation as it is for a later one", async () => {
+  it("ends the turn with its error, and leaves the conversation unchanged", async () => {
     bench.reply = () => down;
     const before = turns(40);
     await bench.seed(bench.key, before);
@@ -291,7 +291,7 @@ describe("a provider that is down", () => {
     expect(await bench.said()).toHaveLength(163);
   });
 
-  it("in the middle of a summary leaves the conversation as it is, too", async () => {
+  it("leaves the conversation unchanged in the middle of a summary too", async () => {
     let asked = 0;
     bench.reply = () => (++asked === 1 ? summaryReply : down);
     await bench.seed(bench.key, turns(40));
@@ -301,7 +301,7 @@ describe("a provider that is down", () => {
     expect(await bench.parts(bench.key)).toEqual([]);
   });
 
-  it("makes a request to compact a refusal that may be tried again, and a command's error", async () => {
+  it("answers a request to compact with a retryable error, and a command with an error", async () => {
     bench.reply = () => down;
     const before = turns(10);
     await bench.seed(bench.key, before);
@@ -319,10 +319,10 @@ describe("a provider that is down", () => {
 });
 
 describe("a provider that refuses a conversation as too long", () => {
-  /** A server with a smaller window than is known of it. */
+  /** A server with a smaller window than the catalogue says. */
   const guessed = 32_000;
 
-  it("is asked once more, with the conversation compacted", async () => {
+  it("is called again with the compacted conversation", async () => {
     bench.configuration.model.contextWindow = guessed;
     await bench.seed(bench.key, turns(50));
     await bench.submit(bench.key, message("m1", "and now?"));
@@ -343,7 +343,7 @@ describe("a provider that refuses a conversation as too long", () => {
     expect(await bench.said()).toHaveLength(81);
   });
 
-  it("is sent a single message that is too long with its middle left out", async () => {
+  it("gets a single message that is too long without its middle", async () => {
     bench.configuration.model.contextWindow = guessed;
     await bench.seed(bench.key, []);
     await bench.submit(bench.key, message("m1", "L".repeat(60_000)));

@@ -17,7 +17,7 @@ let state: State;
 let model: ModelServer;
 let script: WindowedScript;
 
-/** What was said, in order: a line for each message. */
+/** The messages in order, one line each. */
 const said: string[] = [];
 
 const words = [
@@ -91,14 +91,14 @@ afterAll(async () => {
   await state?.close();
 });
 
-it("of 400 turns with tools stays under a window of 8,000 tokens, and nothing that was said is lost", async () => {
+it("of 400 turns with tools stays under a window of 8,000 tokens, and no message is lost", async () => {
   const chosen = { provider: "openai-compatible", id: "m", baseUrl: model.url, contextWindow };
   const bench = openBench(state, chosen);
   let agent = bench.agent();
   await agent.workspace.write("main", "notes/short.md", "a short note\n".repeat(10));
   await agent.workspace.write("main", "notes/long.md", "a line of a long file\n".repeat(350));
   for (let turn = 0; turn < turns; turn++) {
-    // A cold start now and then: nothing may depend on what a warm function knows.
+    // A cold start now and then: nothing may depend on the caches of a warm function.
     if (turn % 40 === 0) agent = bench.agent();
     const text = `turn ${turn}: ${prose(random.integer(25) === 0 ? 1500 : 30)}`;
     said.push(`user ${text}`);
@@ -109,7 +109,7 @@ it("of 400 turns with tools stays under a window of 8,000 tokens, and nothing th
 
   expect(script.refused).toBe(0);
   expect(Math.max(...script.sizes)).toBeLessThanOrEqual(contextWindow);
-  // The server itself refuses what a provider would: a call without its results, a result without its call.
+  // The server refuses what a provider refuses: a call without its results, a result without its call.
   expect(model.requests.every(({ status }) => status === 200)).toBe(true);
   const bodies = model.requests.map(({ body }) => JSON.stringify(body));
   expect(new Set(bodies).size).toBe(bodies.length);
@@ -119,7 +119,7 @@ it("of 400 turns with tools stays under a window of 8,000 tokens, and nothing th
   const live = await bench.live(sessionKey);
   const all = [...parts.flat(), ...live].filter((message) => !readSummaryMessage(message));
   expect(all.map(line)).toEqual(said);
-  // One summary at the head of each part but the first, and of what is live: each carries on the one before.
+  // One summary at the head of each part except the first, and of the live messages: each includes the one before.
   const summaries = [...parts.slice(1), live].map((messages) =>
     messages.map((one) => readSummaryMessage(one)),
   );

@@ -48,7 +48,7 @@ const read = async (agentId: string, date: string) =>
   (await workspace.read(agentId, `memory/${date}.md`)).content;
 
 describe("memories of a conversation", () => {
-  it("are what the session's model picks out", async () => {
+  it("are chosen by the session's model", async () => {
     expect(await extractMemories(bench.agent(), session, talk, never)).toBe("- likes tea");
     expect(model.requests).toHaveLength(1);
     const [asked] = model.requests[0]!.turns;
@@ -57,7 +57,7 @@ describe("memories of a conversation", () => {
     expect(model.requests[0]!.tools).toEqual([]);
   });
 
-  it("are looked for in chunks that fit the model, the newest of a very long conversation", async () => {
+  it("are searched in chunks that fit the model, only the newest of a very long conversation", async () => {
     const long = Array.from({ length: 500 }, (_, i) => [
       user(`fact ${i} ${"f".repeat(300)}`),
       assistant("ok"),
@@ -81,7 +81,7 @@ describe("memories of a conversation", () => {
     expect(await extractMemories(bench.agent(), session, talk, never)).toBeUndefined();
   });
 
-  it("are undefined, and the model is not asked, when extraction is switched off or nothing was said", async () => {
+  it("are undefined without a model call if extraction is switched off or there are no messages", async () => {
     expect(await extractMemories(bench.agent(), session, [], never)).toBeUndefined();
     const summary = summaryMessage(writeSummary({ count: 3, text: "They talked." }, 500), 1);
     expect(await extractMemories(bench.agent(), session, [summary], never)).toBeUndefined();
@@ -98,7 +98,7 @@ describe("memories of a conversation", () => {
     expect(await extracted).toBeUndefined();
   });
 
-  it("hold each line once and no more than a day's file can take", () => {
+  it("contain each line once, and no more than fits into a day's file", () => {
     expect(joinMemories(["- a\n- b", "", "- b\n\n- c"])).toBe("- a\n- b\n- c");
     expect(joinMemories([""])).toBeUndefined();
     expect(joinMemories(["x".repeat(100_000)])!.length).toBeLessThanOrEqual(20_000);
@@ -117,7 +117,7 @@ describe("the daily memory file", () => {
     expect(object!.contentType).toBe("text/markdown; charset=utf-8");
   });
 
-  it("keeps what is in it, and gets a blank line between sections", async () => {
+  it("keeps its content, and gets a blank line between sections", async () => {
     const agentId = newAgent();
     await workspace.write(agentId, "memory/2026-02-28.md", "# My day");
     await appendDailyMemory(bench.agent(), of(main(agentId)), at, "- one\n");
@@ -126,7 +126,7 @@ describe("the daily memory file", () => {
     expect(await read(agentId, "2026-02-28")).toBe(`# My day\n\n${header}\n\n- one\n\n${header}\n\n- two\n`);
   });
 
-  it("holds a section once, however often it is appended", async () => {
+  it("contains a section once, even if it is appended again", async () => {
     const agentId = newAgent();
     const append = (text: string) => appendDailyMemory(bench.agent(), of(main(agentId)), at, text);
     await append("- one");
@@ -137,7 +137,7 @@ describe("the daily memory file", () => {
     expect(content.match(/^- .*$/gm)).toEqual(["- one", "- two", "- three"]);
   });
 
-  it("gets the sections of all who write at the same moment", async () => {
+  it("gets the sections of all parallel writers", async () => {
     const agentId = newAgent();
     await Promise.all(
       [1, 2, 3].map((i) => appendDailyMemory(bench.agent(), of(main(agentId)), at, `- from ${i}`)),
@@ -147,7 +147,7 @@ describe("the daily memory file", () => {
   });
 
   it.each(["telegram:group:-7", "telegram:guest:7", "slack:thread:c1", "a-kind-nobody-knows:1"])(
-    "gets nothing of what others said in %s: that is kept apart, under the session's name",
+    "gets nothing that others wrote in %s: that is stored separately, under the session's name",
     async (conversation) => {
       const agentId = newAgent();
       const sessionKey = `agent:${agentId}:${conversation}`;
@@ -159,7 +159,7 @@ describe("the daily memory file", () => {
     },
   );
 
-  it("is left as it is where it can take no more", async () => {
+  it("is unchanged when it is full", async () => {
     const agentId = newAgent();
     const full = "x".repeat(maxFileBytes - 10);
     await workspace.write(agentId, "memory/2026-02-28.md", full);

@@ -24,8 +24,7 @@ export const result = (callId: string, text: string): Message => ({
 });
 
 /**
- * A conversation such as the table may hold: questions, answers, calls with their results, calls that were never answered,
- * and call ids that are used again.
+ * A conversation as the table may contain it: questions, answers, calls with and without results, and repeated call ids.
  * @param most characters of the longest text
  */
 export function randomTranscript(random: Random, turns: number, most: number): Message[] {

@@ -27,7 +27,7 @@ const request = (messages: readonly Message[], changed: Partial<Request> = {}): 
 const tokensOf = ({ promptCharacters, measured }: Request, messages: readonly Message[]) =>
   requestTokens(promptCharacters + totalCharacters(messages), measured);
 
-/** As a compaction leaves the conversation, with the longest summary it may have. */
+/** The conversation after a compaction with the longest possible summary. */
 function compacted(
   messages: readonly Message[],
   { cut, mostCharacters }: { cut: number; mostCharacters: number },
@@ -43,33 +43,33 @@ describe("the size of a request", () => {
     expect(requestTokens(1000, {})).toBe(300);
   });
 
-  it("is what was reported plus an estimate of what has come since", () => {
+  it("is the last report plus an estimate of the later messages", () => {
     expect(requestTokens(1000, { contextTokens: 250, tokensPerCharacter: 0.25 })).toBe(250);
     expect(requestTokens(2000, { contextTokens: 250, tokensPerCharacter: 0.25 })).toBe(550);
   });
 
-  it("counts more for a character where the provider has reported more", () => {
+  it("counts more per character if the provider has reported more", () => {
     expect(requestTokens(2000, { contextTokens: 1000, tokensPerCharacter: 1 })).toBe(2200);
     expect(requestTokens(1000, { tokensPerCharacter: 1 })).toBe(1200);
   });
 
-  it("shrinks with what is sent", () => {
+  it("shrinks with the request", () => {
     expect(requestTokens(500, { contextTokens: 250, tokensPerCharacter: 0.25 })).toBe(125);
   });
 
-  it("counts an image for what it costs, not for its bytes", () => {
+  it("counts an image by its cost, not by its bytes", () => {
     const image = { type: "image", mimeType: "image/png", data: "A".repeat(1_000_000) } as const;
     expect(messageCharacters({ role: "user", content: [image], timestamp: 1 })).toBeLessThan(6000);
   });
 });
 
 describe("a request that fits", () => {
-  it("is sent as it is", () => {
+  it("is sent unchanged", () => {
     const messages = chat(10);
     expect(fitRequest(request(messages), undefined)).toEqual({ status: "fits", messages });
   });
 
-  it("is sent as it is whatever its size when compaction is switched off", () => {
+  it("of any size is sent unchanged if compaction is switched off", () => {
     const messages = chat(100);
     const off = request(messages, { settings: { ...settings, enabled: false } });
     expect(fitRequest(off, undefined)).toEqual({ status: "fits", messages });
@@ -88,7 +88,7 @@ describe("a request that fits", () => {
 });
 
 describe("a request that is too large", () => {
-  it("keeps the newest messages, or a quarter of a small window, as they are", () => {
+  it("keeps the newest messages, or a quarter of a small window, unchanged", () => {
     const messages = chat(40);
     const plan = fitRequest(request(messages, { promptCharacters: 0 }), undefined) as Extract<
       Fit,
@@ -104,7 +104,7 @@ describe("a request that is too large", () => {
     expect(totalCharacters(wide.messages.slice(cut)) * 0.3).toBeGreaterThan(19_500);
   });
 
-  it("has its long texts shortened, and says so in them, when there is nothing to cut away", () => {
+  it("has its long texts shortened, with a note, if there is nothing to cut off", () => {
     const messages = [user("read it"), assistant("", "a"), result("a", "z".repeat(100_000))];
     const fit = fitRequest(request(messages), undefined);
     if (fit.status !== "fits") throw new Error(fit.status);
@@ -113,13 +113,13 @@ describe("a request that is too large", () => {
     expect(JSON.stringify(fit.messages[2])).toMatch(/\[… \d+ characters left out …\]/);
   });
 
-  it("is not sent when not even that is enough", () => {
+  it("is not sent if even that is not enough", () => {
     const fit = fitRequest(request(chat(1), { promptCharacters: 40_000 }), undefined);
     expect(fit).toMatchObject({ status: "too long" });
     expect(fit.status === "too long" && fit.error).toMatch(/about \d+ tokens .* context window of 8000/);
   });
 
-  it("takes half of the room after the provider has refused it", () => {
+  it("fills half of the room after the provider has refused it", () => {
     const messages = chat(8, 1500);
     const fit = fitRequest(request(messages), "refused");
     if (fit.status !== "fits") throw new Error(fit.status);
@@ -128,7 +128,7 @@ describe("a request that is too large", () => {
     expect(totalCharacters(messages.slice(cut)) * 0.3).toBeLessThanOrEqual(1000);
   });
 
-  it("is compacted at most once, gets smaller by it, and fits then", () => {
+  it("is compacted at most once, and is smaller and fits afterwards", () => {
     let compactions = 0;
     for (let seed = 1; seed <= 400; seed++) {
       const random = seededRandom(seed);
@@ -188,7 +188,7 @@ describe("shortening", () => {
     }
   });
 
-  it("shortens what users and tools said before what the model said itself", () => {
+  it("shortens texts of users and tools before the model's own", () => {
     const messages = [user("u".repeat(5000)), assistant("a".repeat(3000)), result("r", "r".repeat(5000))];
     const some = shortenTexts(messages, 9000);
     expect(some[1]).toEqual(messages[1]);
@@ -196,7 +196,7 @@ describe("shortening", () => {
     expect(messageCharacters(all[1]!)).toBeLessThan(2000);
   });
 
-  it("shortens long arguments inside of a call, and leaves the call whole", () => {
+  it("shortens long arguments within a call, and keeps the call", () => {
     const write: Message = {
       role: "assistant",
       content: [

@@ -13,7 +13,7 @@ afterAll(() => turns.close());
 const [evening, nextEvening] = [Date.parse("2026-03-02T03:00:00Z"), Date.parse("2026-03-03T03:00:00Z")];
 
 describe("daily notes are those of the user's day", () => {
-  it("where a conversation of yesterday evening is remembered, and read", async () => {
+  it("when a conversation of yesterday evening is remembered, and read", async () => {
     turns.bench.configuration.userTimezone = "America/Los_Angeles";
     const notes = `agents/${turns.agentId}/memory`;
     await turns.state.bucket.put(`${notes}/2026-03-02.md`, "noted this morning");
@@ -26,7 +26,7 @@ describe("daily notes are those of the user's day", () => {
     expect(system).toMatch(/### Yesterday\n\n.*\(19:00\)\n\n- likes tea\n+### Today\n\nnoted this morning/);
   });
 
-  it("also where the timezone has just been changed", async () => {
+  it("also if the timezone has just been changed", async () => {
     const bucket = createMemoryBucket({ "agents/main/memory/2026-03-01.md": "the first" });
     const { load } = createPromptSource(bucket);
     const request = { agentId: "main", audience: "main", now: evening } as const;

@@ -31,7 +31,7 @@ it("a warm function reads a conversation once", async () => {
   expect(queries).toBe(1);
 });
 
-it("what has been used longest ago is read anew once there is more than a function keeps", async () => {
+it("the least recently used conversation is read again when the cache is full", async () => {
   for (const name of ["a", "b", "c"]) await write(name, 1, 1000);
   const history = historyOf(2500);
   for (const name of ["a", "b", "a", "c"]) await history.load(state(name));
@@ -42,7 +42,7 @@ it("what has been used longest ago is read anew once there is more than a functi
   expect(queries).toBe(4);
 });
 
-it("a conversation that is larger than what a function keeps is still read whole", async () => {
+it("a conversation that is larger than the cache is still read whole", async () => {
   const history = historyOf(2500);
   await write("a", 1, 2000);
   await write("a", 2, 2000);

@@ -16,7 +16,7 @@ const identity =
   "- **Name:** Kate\n- **Creature:** _(AI? robot?)_\n- **Vibe:** warm but sharp\n- **Emoji:** 🐙\n";
 const scopes: DmScope[] = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"];
 
-/** A turn in a session whose model reads MEMORY.md and the daily note by itself; everything that the model was sent. */
+/** A turn in a session whose model reads MEMORY.md and the daily note with tools. @returns everything that the model received */
 async function everythingSent(key: string): Promise<string> {
   const folder = `agents/${turns.agentId}`;
   await turns.state.bucket.put(`${folder}/MEMORY.md`, secret);
@@ -36,7 +36,7 @@ async function everythingSent(key: string): Promise<string> {
   await turns.invoke(nextDay);
   expect(turns.model.requests).toHaveLength(2);
   const sent = JSON.stringify(turns.model.requests.map(({ body }) => body));
-  // Everybody sees who the agent is.
+  // The agent's identity is visible in every conversation.
   const [first] = turns.model.requests;
   expect(first?.system).toContain(`## Your Soul\n\n${soul}\n`);
   expect(first?.system).toContain("## Your Identity\n\nname=Kate, vibe=warm but sharp, emoji=🐙\n");
@@ -58,13 +58,13 @@ describe("I4, I5, I6: a conversation that several people read", () => {
     "agent:AGENT:telegram:named:main",
     "agent:AGENT:telegram:a-kind-nobody-knows:1",
     "agent:AGENT:main:group:main",
-  ])("never gets MEMORY.md nor daily notes, in its prompt or by a tool: %s", async (key) => {
+  ])("never gets MEMORY.md or daily notes, in its prompt or by a tool: %s", async (key) => {
     const sent = await everythingSent(key);
     expect(sent).not.toContain(secret);
     expect(sent).not.toContain(today);
   });
 
-  it("changes nothing that enters other prompts, and is not told who may write", async () => {
+  it("changes no file of other prompts, and does not see who may write", async () => {
     turns.key = `agent:${turns.agentId}:telegram:group:-7`;
     const folder = `agents/${turns.agentId}`;
     await turns.state.bucket.put(`${folder}/SOUL.md`, "the soul");
@@ -91,7 +91,7 @@ describe("I4, I5, I6: a conversation that several people read", () => {
     expect(await bucket.get(`${folder}/skills/room/SKILL.md`)).toBeUndefined();
   });
 
-  it("is never the main session, whatever the configuration and its parts", () => {
+  it("is never the main session, with any configuration", () => {
     for (const dmScope of scopes)
       for (const mainKey of ["main", "home", "telegram", "group", "dm"])
         for (const kind of ["group", "channel", "thread", "supergroup", "main", "named", "d m"])

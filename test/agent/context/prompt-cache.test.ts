@@ -24,7 +24,7 @@ const sentPrompts = () =>
   turns.model.requests.map(({ body }) => (body as { messages: { content: string }[] }).messages[0]!.content);
 
 describe("the texts of system prompts", () => {
-  it("M11, M15: each prompt that a reply was made from is stored, and is what was sent with the reply's tail behind it", async () => {
+  it("M11, M15: the prompt of each reply is stored; with the reply's tail it is the sent prompt", async () => {
     for (const [i, text] of ["first soul", "second soul", "second soul"].entries()) {
       await soul(text);
       await turns.submit(message(`message ${i}`, nextDay + i * 60_000));
@@ -42,7 +42,7 @@ describe("the texts of system prompts", () => {
     expect(await storedPrompts()).toEqual([...new Set(keys)].sort());
   });
 
-  it("M11: the text of a prompt is written once, whether the function that asks again is warm or cold", async () => {
+  it("M11: the text of a prompt is written once, by warm and cold functions", async () => {
     const life = immortal();
     const warm = turns.bench.agent(life);
     const ask = async (text: string, agent = warm) => {
@@ -67,12 +67,12 @@ describe("the texts of system prompts", () => {
     const [first, , , , fifth] = await contexts();
     expect(fifth!.prompt).toBe(first!.prompt);
     expect((await turns.current()).promptHash).toBe(first!.prompt.slice(0, 12));
-    // Earlier versions have noted the whole hash.
+    // Earlier versions stored the whole hash.
     await turns.state.table.update(metaKey(turns.key), [set("promptHash", first!.prompt)]);
     expect(await ask("six", turns.bench.agent(life))).toBe(0);
   });
 
-  it("M11: it is written while the model is being asked", async () => {
+  it("M11: it is written during the model call", async () => {
     turns.reply = async () => {
       await until(async () => (await storedPrompts()).length === 1);
       return { text: "answered once the prompt was stored" };
@@ -82,7 +82,7 @@ describe("the texts of system prompts", () => {
     expect(await storedPrompts()).toHaveLength(1);
   });
 
-  it("M11: a text that cannot be stored costs no answer, and the next call tries again", async () => {
+  it("M11: an answer is sent even if the text cannot be stored, and the next call tries again", async () => {
     const agent = turns.bench.agent();
     const { put } = turns.state.bucket;
     turns.state.bucket.put = async () => {
@@ -103,7 +103,7 @@ describe("the texts of system prompts", () => {
     expect(await storedPrompts()).toHaveLength(1);
   });
 
-  it("M11: a process that dies after any of its AWS calls leaves what one leaves that does not", async () => {
+  it("M11: the result is the same if the process dies after any of its AWS calls", async () => {
     const end = async (left: number) => {
       turns.newSession();
       await soul("the soul");

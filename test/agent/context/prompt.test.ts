@@ -10,7 +10,7 @@ import { audienceOf } from "../../../shared/workspace/privacy.ts";
 
 type PromptInput = Omit<PromptContent, "agentId" | "audience"> & { runtime: PromptRuntime };
 
-/** The prompt of a conversation of this kind, with what such a conversation may see. */
+/** The prompt of a conversation of this kind, with the files that it may see. */
 const prompt = ({ runtime, ...content }: PromptInput) => {
   const { agentId, sessionKind } = runtime;
   return assemblePrompt({ ...content, agentId, audience: audienceOf(sessionKind) }, runtime);
@@ -81,7 +81,7 @@ describe("the system prompt", () => {
     ]);
   });
 
-  it("holds each file under its heading", () => {
+  it("contains each file under its heading", () => {
     expect(sectionsOf(full).slice(6, 14)).toEqual([
       "## Your Soul\n\nSOUL-TEXT",
       "## Your Identity\n\nIDENTITY-TEXT",
@@ -94,7 +94,7 @@ describe("the system prompt", () => {
     ]);
   });
 
-  it("drops what is empty", () => {
+  it("omits empty sections", () => {
     const headings = headingsOf({ ...bare, basePrompt: " \n", files: { soul: "  \n " } });
     expect(headings).toEqual(["## Tool Call Style", "## Safety", "## Workspace", "## Runtime"]);
     expect(sectionOf({ ...full, files: { today: "x" } }, "## Recent Context")).toBe(
@@ -102,7 +102,7 @@ describe("the system prompt", () => {
     );
   });
 
-  it("on the first run is the ceremony and what it fills in, and nothing else of the workspace", () => {
+  it("on the first run has only the ceremony and the files that it fills in", () => {
     const input = { ...full, files: { ...files, bootstrap: "BOOTSTRAP-TEXT" } };
     expect(headingsOf(input)).toEqual([
       "BASE-TEXT",
@@ -124,7 +124,7 @@ describe("the system prompt", () => {
     expect(text).not.toContain("<available_skills>");
   });
 
-  it("takes an empty BOOTSTRAP.md for none", () => {
+  it("ignores an empty BOOTSTRAP.md", () => {
     expect(headingsOf({ ...full, files: { ...files, bootstrap: " \n" } })).toEqual(headingsOf(full));
   });
 });
@@ -132,7 +132,7 @@ describe("the system prompt", () => {
 describe("private memory in the prompt", () => {
   const textFor = (sessionKind: string) => prompt({ ...full, runtime: { ...runtime, sessionKind } }).text;
 
-  it("I8: is not shown where several people read along, even if it was loaded: they see three files", () => {
+  it("I8: is not shown if several people read the conversation, even if it was loaded: they see three files", () => {
     for (const kind of ["group", "channel", "thread", "unheard-of"]) {
       const text = textFor(kind);
       for (const secret of ["MEMORY", "YESTERDAY", "TODAY", "USER", "HEARTBEAT", "TOOLS"])
@@ -142,7 +142,7 @@ describe("private memory in the prompt", () => {
     }
   });
 
-  it("holds no first run where others read along, and says when a guest wrote", () => {
+  it("has no first run if others read the conversation, and says when a guest wrote", () => {
     const shared = {
       ...full,
       files: { ...files, bootstrap: "BOOT" },
@@ -154,7 +154,7 @@ describe("private memory in the prompt", () => {
     expect(prompt(shared).text).not.toContain("was written by a guest");
   });
 
-  it("is shown in a direct message but for the long-term memory", () => {
+  it("is shown in a direct message, except for the long-term memory", () => {
     for (const kind of ["dm", "named"]) {
       expect(textFor(kind)).toContain("TODAY-TEXT");
       expect(textFor(kind)).not.toContain("MEMORY-TEXT");
@@ -162,7 +162,7 @@ describe("private memory in the prompt", () => {
     }
   });
 
-  it("I7: holds USER.md in the owner's own sessions, not in direct messages", () => {
+  it("I7: contains USER.md in the owner's own sessions, not in direct messages", () => {
     for (const kind of ["main", "named", "cron", "system"]) expect(textFor(kind)).toContain("USER-TEXT");
     expect(textFor("dm")).not.toContain("USER-TEXT");
   });
@@ -208,7 +208,7 @@ describe("the prompt's caps", () => {
     expect(kept.isWellFormed()).toBe(true);
   });
 
-  it("never cut a surrogate pair in two, at either end", () => {
+  it("never split a surrogate pair, at either end", () => {
     const emoji = "🐙".repeat(maxFileCharacters);
     for (const odd of ["", "a"]) {
       const input = { ...full, files: { soul: odd + emoji, today: emoji + odd } };
@@ -290,7 +290,7 @@ describe("tools, skills and runtime in the prompt", () => {
     );
   });
 
-  it("tells where and as what the agent runs", () => {
+  it("describes the agent's runtime", () => {
     expect(sectionOf(full, "## Runtime")).toBe(
       [
         "## Runtime",

@@ -42,7 +42,7 @@ describe("M44: a stored user message", () => {
     });
   });
 
-  it("names the client, or what the gateway sent it for, with the run's id", () => {
+  it("names the client, or the gateway's task, with the run's id", () => {
     expect(messageOrigin({ ...entry, origin: { kind: "client" } })).toEqual({
       channel: "client",
       messageId: "run-1",
@@ -58,7 +58,7 @@ describe("M44: a stored user message", () => {
 describe("M44: a stored reply", () => {
   const replies = (messages: readonly Message[]) => messages.filter((one) => one.role === "assistant");
 
-  it("names the prompt and the results that it was made from; together with its tail the prompt is what was sent", async () => {
+  it("names its prompt and results; the prompt with its tail is the sent prompt", async () => {
     await turns.state.bucket.put(`agents/${turns.agentId}/SOUL.md`, "the soul");
     turns.reply = ({ turns: said }) =>
       said.at(-1)?.role === "tool"
@@ -81,7 +81,7 @@ describe("M44: a stored reply", () => {
     expect(answer!.context!.active).toBe(activeSetHash(called));
   });
 
-  it("keeps its prompt's hash while nobody changes the workspace, whatever the clock says, and another one after", async () => {
+  it("keeps its prompt's hash until the workspace changes, at any time of day", async () => {
     const ask = async (text: string, at: number) => {
       await turns.submit(message(text, at));
       await turns.invoke(at);
@@ -95,7 +95,7 @@ describe("M44: a stored reply", () => {
     expect((await ask("three", nextDay + 240_000)).prompt).not.toBe(first.prompt);
   });
 
-  it("does not send what is stored beside the messages to the provider", async () => {
+  it("does not send the stored metadata of messages to the provider", async () => {
     await turns.submit(message("one", nextDay));
     await turns.invoke(nextDay);
     await turns.submit(message("two", nextDay + 1000));
@@ -106,7 +106,7 @@ describe("M44: a stored reply", () => {
   });
 });
 
-it("the hash of an active set is that of its sorted ids, whatever their order", () => {
+it("the hash of an active set does not depend on the order of its ids", () => {
   expect(activeSetHash(["b", "a", "b"])).toBe(sha256("a\nb"));
 });
 

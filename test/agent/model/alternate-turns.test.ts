@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => bedrock?.close());
 
-it("a conversation reaches Bedrock with roles that alternate, and nothing of it is lost", async () => {
+it("a conversation reaches Bedrock complete and with alternating roles", async () => {
   const keys = { configuration: { load: async () => defaults }, secrets: { get: async () => undefined } };
   const callModel = createCallModel(keys, createMediaCache(createMemoryBucket()));
   const outcome = await callModel({
@@ -52,6 +52,6 @@ it.each([
       { role: "user", content: "text" },
     ],
   },
-])("a payload of another kind stays as it is: %j", (payload) => {
+])("another kind of payload is unchanged: %j", (payload) => {
   expect(alternateTurns(payload)).toBe(payload);
 });

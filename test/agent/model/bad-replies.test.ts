@@ -14,7 +14,7 @@ const calling = (name: string, more: { id?: string; arguments?: string } = {}): 
 const read = (more: { id?: string; arguments?: string }) => calling("gsv__ReadFile", more);
 const fault = (status: number): Reply => ({ error: { status, message: "scripted" } });
 
-/** What a model and its provider may do wrong, and how the user is told where that ends the run. */
+/** Faults of a model and its provider, and the user's error if the fault ends the run. */
 const badReplies: Record<string, { replies: Reply[]; told?: RegExp }> = {
   "a name with a dot": { replies: [calling("multi_tool_use.parallel")] },
   "a name in a namespace": { replies: [calling("functions.x")] },
@@ -42,7 +42,7 @@ const badReplies: Record<string, { replies: Reply[]; told?: RegExp }> = {
   "no text at all": { replies: [{}], told: /empty response/ },
   "white space": { replies: [{ text: " \n" }], told: /empty response/ },
   "thoughts until the limit": {
-    // Bedrock is asked once more, with a higher limit.
+    // Bedrock gets a second call with a higher limit.
     replies: Array(2).fill({ thinking: "hm, let me think about it", stopReason: "length" }),
     told: /limit of \d+ output tokens while it was still thinking; raise model\.maxTokens/,
   },
@@ -110,7 +110,7 @@ describe.each(Object.entries(wires))("over %s", (name, { start, model: chosen, p
     return told.at(-1) ?? textOf(last);
   }
 
-  /** What the provider itself has refused of what the gateway sent. */
+  /** Requests of the gateway that the provider itself refused. */
   const refused = () =>
     server.requests.flatMap(({ refused: body }) =>
       body === undefined || JSON.stringify(body).includes("scripted") ? [] : [JSON.stringify(body)],
@@ -138,7 +138,7 @@ describe.each(Object.entries(wires))("over %s", (name, { start, model: chosen, p
     expect(refused()).toEqual([]);
   });
 
-  it("after a request that is blocked, or a refusal, the user is told what happened", async () => {
+  it("after a blocked request or a refusal the user sees the reason", async () => {
     replies = [{ blocked: true, refusal: "I cannot help with that", text: "" }];
     const told: Record<string, RegExp> = {
       "Google Gemini": /provider blocked the request/,
@@ -152,7 +152,7 @@ describe.each(Object.entries(wires))("over %s", (name, { start, model: chosen, p
 
   it("after a stream without usage the next message is answered, and an error says what was missing", async () => {
     replies = [{ text: "Once", withoutUsage: true }];
-    expect(await say("1")).toMatch(/^Once$|such as a stream without usage/);
+    expect(await say("1")).toMatch(/^Once$|for example a stream without usage/);
     expect(await say("2")).toBe("fine");
   });
 });

@@ -62,7 +62,7 @@ it("a call reserves 16,384 tokens of the account's quota for its answer", async 
   expect(asked).toEqual([16_384]);
 });
 
-it("an answer that is cut off there is asked for again, as long as the model can make it, and clients are told", async () => {
+it("an answer that is cut off there is requested again with the model's own limit, and clients see the repeat", async () => {
   replies = [{ text: "the whole", stopReason: "length" }];
   const { outcome, asked, repeats } = await call();
   expect(asked[0]).toBe(16_384);
@@ -75,14 +75,14 @@ it("an answer that is cut off there is asked for again, as long as the model can
 it.each<[string, Partial<ModelConfiguration>, number | undefined]>([
   ["the configuration", { maxTokens: 5000 }, undefined],
   ["the session", {}, 5000],
-])("a limit that %s chose is kept, also when an answer is cut off there", async (_who, more, maxTokens) => {
+])("a limit that %s chose is kept, even if an answer is cut off there", async (_who, more, maxTokens) => {
   replies = [{ text: "the whole", stopReason: "length" }];
   const { outcome, asked } = await call(more, maxTokens);
   expect(asked).toEqual([5000]);
   expect(outcome.status === "answered" && textOf(outcome.message)).toBe("the whole");
 });
 
-it("a conversation is compacted at 200,000 tokens, whatever the model can hold, unless the configuration says more", async () => {
+it("a conversation is compacted at 200,000 tokens unless the configuration sets a larger window", async () => {
   expect(await describeModel(defaults.model)).toEqual({ contextWindow: 200_000 });
   expect(await describeModel({ ...defaults.model, contextWindow: 1_000_000 })).toEqual({
     contextWindow: 1_000_000,

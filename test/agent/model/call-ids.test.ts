@@ -10,18 +10,18 @@ const reply = (...ids: string[]): AssistantMessage => ({
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const lasting = ["toolu_01XFDUDYJgAACzvnptvVer6R", "call_9hT2kQ0vXbB3mWcE7sYzRf1a"];
 
-it("M16: a call keeps the id that its provider gave it, where that names the call alone", () => {
+it("M16: a call keeps the id of its provider if it is unique", () => {
   const calls = toolCallsOf(withCallIds(reply(...lasting), [], 1));
   expect(calls.map(({ id }) => id)).toEqual(lasting);
   for (const call of calls) expect(call).not.toHaveProperty("providerId");
 });
 
-it("M16: of an id of the Responses API the part that results refer to is the call's, and the whole is kept", () => {
+it("M16: a call gets the part of a Responses API id that results refer to, and the whole id is stored", () => {
   const said = `${lasting[1]}|fc_0123456789`;
   expect(toolCallsOf(withCallIds(reply(said), [], 1))).toMatchObject([{ id: lasting[1], providerId: said }]);
 });
 
-it("M17: a call whose provider counts, repeats ids or gives odd ones gets a UUIDv7 that sorts by time, beside the provider's", () => {
+it("M17: a call with a counted, repeated or odd provider's id gets a UUIDv7 too, which sorts by time", () => {
   const said = ["call_0", "x", "x", "", "y".repeat(2000), "functions.Bash:00001", "__proto__"];
   const calls = toolCallsOf(withCallIds(reply(...said), [], 1_700_000_000_000));
   expect(calls.map(({ providerId }) => providerId)).toEqual(said);
@@ -31,7 +31,7 @@ it("M17: a call whose provider counts, repeats ids or gives odd ones gets a UUID
   expect(calls.every(({ id }) => id < later!.id)).toBe(true);
 });
 
-it("M17: a lasting id that comes twice, in one reply or in a later one, is the first call's", () => {
+it("M17: a long id that occurs twice, in one reply or in a later one, belongs to the first call", () => {
   const [one = ""] = lasting;
   const first = withCallIds(reply(one, one), [], 1);
   const [kept, twin] = toolCallsOf(first);
@@ -41,6 +41,6 @@ it("M17: a lasting id that comes twice, in one reply or in a later one, is the f
   expect(again).toMatchObject({ id: expect.stringMatching(uuid7), providerId: one });
 });
 
-it("leaves a reply without calls as it is", () => {
+it("leaves a reply without calls unchanged", () => {
   expect(withCallIds(reply(), [], 1)).toEqual(reply());
 });

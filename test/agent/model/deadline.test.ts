@@ -13,7 +13,7 @@ it("a deadline aborts the work when its time has passed", async () => {
   expect(passed).toBe(true);
 });
 
-it("a deadline aborts the work earlier when the other signal does, before or during the work", async () => {
+it("a deadline aborts the work early with the other signal, before or during the work", async () => {
   const passed = await withDeadline(AbortSignal.abort(), 60_000, async (deadline) => {
     expect(deadline.signal.aborted).toBe(true);
     return deadline.passed;
@@ -27,15 +27,18 @@ it("a deadline aborts the work earlier when the other signal does, before or dur
   });
 });
 
-it.each(["well", "badly"])("nothing of a deadline is left when the work has ended %s", async (how) => {
-  const earlier = new AbortController();
-  let used: AbortSignal | undefined;
-  const work = withDeadline(earlier.signal, 5, async ({ signal }) => {
-    used = signal;
-    if (how === "badly") throw new Error("no");
-  });
-  await work.catch(() => {});
-  expect(getEventListeners(earlier.signal, "abort")).toEqual([]);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(used?.aborted).toBe(false);
-});
+it.each(["well", "badly"])(
+  "a deadline leaves no timer and no listener after the work has ended %s",
+  async (how) => {
+    const earlier = new AbortController();
+    let used: AbortSignal | undefined;
+    const work = withDeadline(earlier.signal, 5, async ({ signal }) => {
+      used = signal;
+      if (how === "badly") throw new Error("no");
+    });
+    await work.catch(() => {});
+    expect(getEventListeners(earlier.signal, "abort")).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(used?.aborted).toBe(false);
+  },
+);

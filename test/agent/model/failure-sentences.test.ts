@@ -59,14 +59,14 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe("what is said of a model that cannot be asked", () => {
+describe("the error of a model that cannot be called", () => {
   it.each(["openai-compatible", "anthropic"])(
     "names the address where nothing listens: %s",
     async (provider) => {
       const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
       const error = await errorOf({ provider, id: "m", baseUrl });
       expect(error).toBe(
-        `LLM error: the model cannot be asked: nothing listens at ${baseUrl}; is its server running?`,
+        `LLM error: the model cannot be called: nothing listens at ${baseUrl}; is its server running?`,
       );
       expect(reasons).toEqual([
         `nothing listens at ${baseUrl}; is its server running?`,
@@ -86,7 +86,7 @@ describe("what is said of a model that cannot be asked", () => {
       "http://gpu.lan:11434/v1",
       "nothing listens at http://gpu.lan:11434/v1; is Ollama running?",
     ],
-    ["ENOTFOUND", "http://gpu.lan/v1", "no host is found for http://gpu.lan/v1; check the address"],
+    ["ENOTFOUND", "http://gpu.lan/v1", "the host of http://gpu.lan/v1 was not found; check the address"],
     [
       "CERT_HAS_EXPIRED",
       "https://gpu.lan/v1",
@@ -97,14 +97,14 @@ describe("what is said of a model that cannot be asked", () => {
       "https://gpu.lan/v1",
       "https://gpu.lan/v1 cannot be reached (ETIMEDOUT); check the address",
     ],
-  ])("tells %s at %s", (unreachable, baseUrl, text) => {
+  ])("explains %s at %s", (unreachable, baseUrl, text) => {
     const chosen = { provider: "openai-compatible", id: "m", baseUrl };
     expect(failureSentence({ chosen, address: baseUrl, unreachable, words: "" })?.text).toContain(text);
   });
 
-  it("names the key that is refused, and how to set another", async () => {
+  it("says how to replace a refused key", async () => {
     expect(await refusing(401, "invalid x-api-key", "anthropic")).toMatch(
-      /^LLM error: the model cannot be asked: the server at \S+ does not accept the key; set another: gsv config set apiKeys\.anthropic - \(401 .*invalid x-api-key\)$/,
+      /^LLM error: the model cannot be called: the server at \S+ does not accept the key; set another: gsv config set apiKeys\.anthropic - \(401 .*invalid x-api-key\)$/,
     );
   });
 
@@ -121,14 +121,14 @@ describe("what is said of a model that cannot be asked", () => {
     );
   });
 
-  it("names an account without money, which is not tried again", async () => {
+  it("names an account without credit, and the call is not repeated", async () => {
     expect(await refusing(429, "You exceeded your current quota: insufficient_quota")).toContain(
       "has no credit left; add some there, or choose another model with /model",
     );
     expect(reasons).toEqual([]);
   });
 
-  it("is short where the same call is tried again", async () => {
+  it("is short if the same call is repeated", async () => {
     expect(await refusing(429, "Rate limit reached")).toMatch(
       /^LLM error: rate limited by the model's server; the model's provider says: 429:? Rate limit reached$/,
     );
@@ -138,16 +138,16 @@ describe("what is said of a model that cannot be asked", () => {
     expect(reasons.at(-1)).toBe("the model's server is overloaded");
   });
 
-  it("is the message of what a provider answers in JSON, for any other fault", async () => {
+  it("is the provider's message for any other fault", async () => {
     expect(await refusing(400, "the request is odd")).toMatch(
       /the model's provider says: 400:? the request is odd$/,
     );
   });
 
-  it("tells the users of a channel nothing of addresses and accounts", async () => {
+  it("shows the users of a channel no addresses and accounts", async () => {
     const error = await refusing(401, "key sk-123 of acme");
     expect(withoutProviderWords(error)).toBe(
-      "LLM error: the model cannot be asked; a client of the owner's is told why",
+      "LLM error: the model cannot be called; the owner's client shows the reason",
     );
   });
 });

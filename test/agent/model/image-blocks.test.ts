@@ -21,7 +21,7 @@ const result = (...content: (TextBlock | ImageBlock)[]): Message => ({
   timestamp: 1,
 });
 
-/** The images of a bucket that holds `count` of them, shown in these messages. */
+/** A bucket with `count` images, and messages that refer to them. */
 async function show(messages: Message[], count: number, missing: number[] = []) {
   const objects = Array.from({ length: count }, (_, n) => [`media/${n}.png`, `i${n}`] as const);
   const bucket = createMemoryBucket(Object.fromEntries(objects.filter((_, n) => !missing.includes(n))));
@@ -34,7 +34,7 @@ async function show(messages: Message[], count: number, missing: number[] = []) 
 }
 
 describe("images for a model call", () => {
-  it("are put back as base64 into the messages of users and tools, in their places", async () => {
+  it("replace their references in messages of users and tools as base64", async () => {
     const text = { type: "text", text: "look" } as const;
     const reply: Message = { role: "assistant", content: [text], timestamp: 1 };
     const plain: Message = { role: "user", content: "plain", timestamp: 1 };
@@ -48,14 +48,14 @@ describe("images for a model call", () => {
     ]);
   });
 
-  it("leave the messages themselves unchanged, because those are kept", async () => {
+  it("leave the stored messages unchanged", async () => {
     const messages = [user(image(0))];
     const before = structuredClone(messages);
     await show(messages, 1);
     expect(messages).toEqual(before);
   });
 
-  it("are read all at once", async () => {
+  it("are read in parallel", async () => {
     const reading = { now: 0, most: 0 };
     const load = async () => {
       reading.most = Math.max(reading.most, ++reading.now);
@@ -67,7 +67,7 @@ describe("images for a model call", () => {
     expect(reading.most).toBe(4);
   });
 
-  it("become a note when the object is gone", async () => {
+  it("are replaced by a note if the object is gone", async () => {
     const { blocks } = await show([user(image(0), image(1))], 2, [0]);
     expect(blocks).toMatchObject([
       { type: "text", text: "[image no longer available: image/png]" },
@@ -75,7 +75,7 @@ describe("images for a model call", () => {
     ]);
   });
 
-  it("are the newest twenty or less, the oldest leaving five at a time", async () => {
+  it("are the newest twenty at most; the oldest are omitted five at a time", async () => {
     for (const [count, dropped] of [
       [20, 0],
       [21, 5],

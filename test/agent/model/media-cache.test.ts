@@ -6,7 +6,7 @@ import { createMemoryBucket } from "../../support/memory-bucket.ts";
 const object = (size: number) => new Uint8Array((size / 4) * 3).fill(7);
 const megabyte = 1024 * 1024;
 
-it("gives an object back as base64", async () => {
+it("returns an object as base64", async () => {
   const cache = createMediaCache(createMemoryBucket({ a: "héllo" }));
   expect(await cache.load("a")).toBe(Buffer.from("héllo").toString("base64"));
 });
@@ -18,7 +18,7 @@ it("reads an object once while it is in use", async () => {
   expect(bucket.downloads).toEqual(["a"]);
 });
 
-it("finds out again each time that an object is not there", async () => {
+it("asks again each time for a missing object", async () => {
   const bucket = createMemoryBucket();
   const cache = createMediaCache(bucket);
   expect(await cache.load("a")).toBeUndefined();
@@ -26,7 +26,7 @@ it("finds out again each time that an object is not there", async () => {
   expect(await cache.load("a")).toBe("eA==");
 });
 
-it("drops what was used least recently when its budget is used up", async () => {
+it("drops the least recently used object when its budget is used up", async () => {
   const bucket = createMemoryBucket({ a: object(40), b: object(40), c: object(40) });
   const cache = createMediaCache(bucket, 100);
   for (const key of ["a", "b", "a", "c"]) await cache.load(key);
@@ -37,14 +37,14 @@ it("drops what was used least recently when its budget is used up", async () => 
   expect(bucket.downloads).toEqual(["b"]);
 });
 
-it("does not keep what is larger than its budget, and drops nothing for it", async () => {
+it("does not cache an object above its budget, and drops nothing for it", async () => {
   const bucket = createMemoryBucket({ a: object(40), huge: object(104) });
   const cache = createMediaCache(bucket, 100);
   for (const key of ["a", "huge", "huge", "a"]) await cache.load(key);
   expect(bucket.downloads).toEqual(["a", "huge", "huge"]);
 });
 
-it("counts an object once that is read twice at the same time", async () => {
+it("counts an object once if it is read twice in parallel", async () => {
   const bucket = createMemoryBucket({ a: object(40), b: object(40) });
   const cache = createMediaCache(bucket, 80);
   await Promise.all([cache.load("a"), cache.load("a")]);
@@ -54,7 +54,7 @@ it("counts an object once that is read twice at the same time", async () => {
   expect(bucket.downloads).toEqual([]);
 });
 
-it("keeps 50 MB of base64 by default, and not more", async () => {
+it("caches at most 50 MB of base64 by default", async () => {
   const five = object(5 * megabyte);
   const keys = Array.from({ length: 11 }, (_, i) => `k${i}`);
   const bucket = createMemoryBucket(Object.fromEntries(keys.map((key) => [key, five])));

@@ -54,7 +54,7 @@ it.each([
     "Model use case details have not been submitted for this account. Fill out the Anthropic use case details form before using the model.",
   ],
   ["ValidationException", "You have not filled out the required use-case form for this model."],
-])("an account in which nobody has opened the model yet is told how: %s", async (type, message) => {
+])("an account without access to the model sees how to get it: %s", async (type, message) => {
   refusal = { type, message };
   const { outcome } = await call({ ...defaults.model, baseUrl: bedrock.origin });
   expect(outcome).toMatchObject({ status: "failed", overflow: false });
@@ -64,20 +64,20 @@ it.each([
   });
 });
 
-it("a server's own report of the cost is recorded where the price list has none: the offline model is free", async () => {
+it("a server's reported cost is recorded if the catalogue has no price: the offline model is free", async () => {
   const offline = await startOfflineModel();
   const { outcome } = await call({ provider: "openai-compatible", id: "offline", baseUrl: offline.url });
   await offline.close();
   expect(outcome).toMatchObject({ status: "answered", message: { usage: { cost: 0 } } });
 });
 
-it("another refusal is told as it is", async () => {
+it("another refusal is shown unchanged", async () => {
   refusal = { type: "AccessDeniedException", message: "not authorized to perform bedrock:InvokeModel" };
   const { outcome } = await call({ ...defaults.model, baseUrl: bedrock.origin });
   expect(outcome).toMatchObject({ error: expect.stringMatching(/bedrock:InvokeModel$/) });
 });
 
-it("a key that the configuration does not name is not used, though the parameter store holds it", async () => {
+it("a key that the configuration does not name is not used, even if the parameter store has it", async () => {
   const { outcome, read } = await call({ provider: "anthropic", id: "claude-sonnet-5" });
   expect(outcome).toEqual({
     status: "failed",

@@ -48,7 +48,7 @@ function ask(messages: Message[], changes: Partial<ModelCall> = {}) {
   });
 }
 
-/** A server that refuses every request with an image, in these words. */
+/** A server that refuses every request with an image, with this message. */
 const refusing =
   (message: string, status = 400) =>
   (_index: number, hasImage: boolean): Reply =>
@@ -62,7 +62,7 @@ describe("a conversation with an image that the provider refuses", () => {
     "unknown variant `image_url`, expected `text`",
     "m is not a multimodal model",
     "Payload too large",
-  ])("goes on without images, and the model is told: %s", async (message) => {
+  ])("continues without images, and the model sees a note: %s", async (message) => {
     reply = refusing(message);
     const outcome = await ask([photo, user("and now?")]);
     expect(outcome).toMatchObject({
@@ -75,7 +75,7 @@ describe("a conversation with an image that the provider refuses", () => {
     );
   });
 
-  it("ends with the first error where leaving images out does not help", async () => {
+  it("ends with the first error if omitting images does not help", async () => {
     reply = (index) => ({ error: { status: 400, message: index === 1 ? "bad image" : "bad request" } });
     expect(await ask([photo])).toMatchObject({
       status: "failed",
@@ -84,14 +84,14 @@ describe("a conversation with an image that the provider refuses", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("is still known to be too long, where that is what is left", async () => {
+  it("is still detected as too long without its images", async () => {
     const tooLong = "This model's maximum context length is 8000 tokens.";
     reply = (index) => ({ error: { status: 400, message: index === 1 ? "bad image" : tooLong } });
     expect(await ask([photo])).toMatchObject({ status: "failed", overflow: true });
   });
 });
 
-describe("a model is asked once", () => {
+describe("a model is called once", () => {
   it.each([
     ["where there is no image", [user("draw an image")], { error: { status: 400, message: "bad image" } }],
     ["for an error of another kind", [photo], { error: { status: 400, message: "unknown parameter" } }],
@@ -101,19 +101,19 @@ describe("a model is asked once", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("with its images where text is out: a broken stream is not their fault", async () => {
+  it("with its images if it has sent text: a broken stream is not their fault", async () => {
     reply = () => ({ text: "It", streamError: { afterPieces: 1, message: "bad image" } });
     expect(await ask([photo])).toMatchObject({ status: "failed", overflow: false });
     expect(server.requests.every(({ body }) => holdsImage(body))).toBe(true);
   });
 
-  it("where its time is up", async () => {
+  it("if its time is up", async () => {
     reply = () => ({ hang: true });
     expect(await ask([photo], { timeoutMs: 200 })).toMatchObject({ status: "failed" });
     expect(server.requests).toHaveLength(1);
   });
 
-  it("where it was stopped", async () => {
+  it("if it was stopped", async () => {
     reply = () => ({ hang: true });
     expect(await ask([photo], { signal: AbortSignal.timeout(200) })).toEqual({ status: "aborted" });
     expect(server.requests).toHaveLength(1);

@@ -59,7 +59,7 @@ async function say(id = "run"): Promise<string | undefined> {
   return last?.role === "assistant" ? textOf(last) : undefined;
 }
 
-describe("a model call that fails for a time is repeated", () => {
+describe("a model call that fails temporarily is repeated", () => {
   it.each<[string, Reply, RegExp]>([
     [
       "overloaded in mid-stream",
@@ -69,7 +69,7 @@ describe("a model call that fails for a time is repeated", () => {
     ["cut in mid-stream", { text: "Once upon a time", cutAfterChunks: 2 }, /^LLM error: ./],
     ["busy", busy(), /^rate limited by the model's server$/],
     ["down", { error: { status: 503, message: "unavailable" } }, /^LLM error: ./],
-  ])("%s: its clients see why and for how long, and then the answer", async (_what, reply, reason) => {
+  ])("%s: clients see the reason and the wait, and then the answer", async (_what, reply, reason) => {
     replies = [reply];
     expect(await say()).toBe("the answer");
     expect(model.requests).toHaveLength(2);
@@ -96,7 +96,7 @@ describe("a model call that fails for a time is repeated", () => {
     expect(waits).toEqual([ms]);
   });
 
-  it("twice, each time later, and then the run fails", async () => {
+  it("twice, with a longer wait each time, and then the run fails", async () => {
     replies = [busy(), busy(), busy()];
     expect(await say()).toBeUndefined();
     expect(model.requests).toHaveLength(3);
@@ -121,7 +121,7 @@ describe("a model call is not repeated", () => {
   it.each([
     ["a minute", "61", 300_000],
     ["is left of the call's time", "30", 25_000],
-  ])("where it would wait longer than %s: the error says how long", async (_what, seconds, llmMs) => {
+  ])("if the wait would exceed %s: the error says how long", async (_what, seconds, llmMs) => {
     bench.configuration.timeouts = { ...bench.configuration.timeouts, llmMs };
     replies = [busy({ "retry-after": seconds })];
     expect(await say()).toBeUndefined();

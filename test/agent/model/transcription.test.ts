@@ -27,14 +27,14 @@ const own = () =>
   transcriber({ baseUrl: `${server.url}/v1/`, apiKey: "***" }, { "transcription.apiKey": server.apiKey });
 
 describe("a voice note", () => {
-  it("is transcribed by the server that is configured", async () => {
+  it("is transcribed by the configured server", async () => {
     expect(await own()(recording, 60_000)).toEqual({ status: "transcribed", text: "Buy milk." });
     expect(server.recordings).toEqual([
       { name: "voice.ogg", type: "audio/ogg", model: "whisper-1", bytes: 4 },
     ]);
   });
 
-  it("is not transcribed where nothing is configured that could, or where it is switched off", async () => {
+  it("is not transcribed without a configured server, or if transcription is switched off", async () => {
     expect(await transcriber({})(recording, 60_000)).toEqual({ status: "off" });
     expect(await transcriber({}, {}, { anthropic: "***" })(recording, 60_000)).toEqual({ status: "off" });
     const off = transcriber({ enabled: false, baseUrl: server.url });
@@ -42,7 +42,7 @@ describe("a voice note", () => {
     expect(server.calls).toEqual([]);
   });
 
-  it("never takes OpenAI's key to a server of one's own", async () => {
+  it("never sends OpenAI's key to another server", async () => {
     const secrets = { "apiKeys.openai": "sk-openai" };
     const keyless = transcriber({ baseUrl: `${server.url}/v1` }, secrets, { openai: "***" });
     expect(await keyless(recording, 60_000)).toMatchObject({ status: "failed" });
@@ -50,7 +50,7 @@ describe("a voice note", () => {
     for (const { headers } of server.calls) expect(headers).not.toHaveProperty("authorization");
   });
 
-  it("is asked for once more when the server fails in a way that may pass", async () => {
+  it("is sent again after a temporary failure of the server", async () => {
     server.fail("transcriptions", { drop: true });
     expect(await own()(recording, 60_000)).toMatchObject({ status: "transcribed" });
     server.fail("transcriptions", { status: 503 }, { status: 503 });
@@ -60,7 +60,7 @@ describe("a voice note", () => {
     });
   });
 
-  it("takes no longer than it may, over all tries", async () => {
+  it("respects its time limit over all attempts", async () => {
     let open = () => {};
     const slow = await startTranscriptionServer(
       "late",
@@ -80,7 +80,7 @@ describe("a voice note", () => {
     await slow.close();
   });
 
-  it("that the server refuses is told with its reason, which holds no key", async () => {
+  it("that the server refuses fails with a reason that contains no key", async () => {
     const message = `Incorrect API key provided: ${server.apiKey}`;
     server.fail("transcriptions", { status: 401, body: { error: { message } } });
     const reason = "401 Incorrect API key provided: ***";

@@ -57,17 +57,14 @@ describe("the id of a call", () => {
     [completions, "", minted],
     [responses, "call_1|item_2", minted],
     [mistral, "call_0123456789", nine],
-  ])(
-    "is replaced where the provider would refuse it, by the same in every request: $0.api %j",
-    (wire, id, shape) => {
-      const messages = exchange(wire, { id });
-      const chosen = sent(messages, wire).id;
-      expect(chosen).toMatch(shape);
-      expect(sent(messages, wire).id).toBe(chosen);
-    },
-  );
+  ])("is replaced by a stable id if the provider would refuse it: $0.api %j", (wire, id, shape) => {
+    const messages = exchange(wire, { id });
+    const chosen = sent(messages, wire).id;
+    expect(chosen).toMatch(shape);
+    expect(sent(messages, wire).id).toBe(chosen);
+  });
 
-  it("M18: is the id that the call is stored with, which its result names, for every other provider that accepts it", () => {
+  it("M18: is the stored id for every other provider that accepts it", () => {
     for (const id of ["toolu_01XFDUDYJgAACzvnptvVer6R", "call_0"]) {
       const messages = exchange(anthropic, { id });
       const [stored] = messages.flatMap(toolCallsOf);
@@ -76,13 +73,13 @@ describe("the id of a call", () => {
     }
   });
 
-  it("of a message that was stored before stays, if the provider accepts it", () => {
+  it("of an earlier stored message stays, if the provider accepts it", () => {
     const stored = (id: string) => [user("go"), assistant("", id), result(id, "done")];
     expect(sent(stored("toolu_1"), anthropic).id).toBe("toolu_1");
     expect(sent(stored("toolu:1"), anthropic).id).toMatch(/^[0-9a-f]{9}$/);
   });
 
-  it("names one call only, however often the provider uses it", () => {
+  it("is unique even if the provider repeats it", () => {
     const twice = [...exchange(anthropic, { id: "call_0" }), ...exchange(anthropic, { id: "call_0" })];
     const [first, second] = toWire(twice, anthropic).flatMap(toolCallsOf);
     expect(first?.id).toBe("call_0");
@@ -127,16 +124,16 @@ describe("turns", () => {
     mistral,
     completions,
     { ...anthropic, api: "bedrock-converse-stream", id: "mistral.mistral-large-2407-v1:0" } as const,
-  ])("of a run that was ended alternate where a model refuses them otherwise: $api", (wire) => {
+  ])("of an ended run alternate if the model requires it: $api", (wire) => {
     expect(roles(wire)).toEqual(["user", "assistant", "toolResult", "assistant", "user"]);
     expect(toWire(stopped, wire).at(-1)?.content).toMatchObject([{ text: "why?" }, { text: "hello?" }]);
   });
 
-  it("stay as they are elsewhere", () => {
+  it("are unchanged for other models", () => {
     expect(roles(anthropic)).toEqual(stopped.map(({ role }) => role));
   });
 
-  it("of thoughts alone are left out, also behind an answer", () => {
+  it("with only thoughts are omitted, also after an answer", () => {
     const thought = { type: "thinking", thinking: "hm", thinkingSignature: "s" } as const;
     const reply: AssistantMessage = {
       role: "assistant",
@@ -152,7 +149,7 @@ describe("turns", () => {
     ]);
   });
 
-  it("of white space alone say that they are empty", () => {
+  it("with only white space say that they are empty", () => {
     expect(toWire([user(" ")], anthropic)).toMatchObject([{ content: "(empty message)" }]);
   });
 });

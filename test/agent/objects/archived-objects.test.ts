@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterAll(() => stack?.close());
 
-/** Turns with a call each; the results are told apart by their number. */
+/** Turns with a call each; the results differ by their number. */
 const conversation = (count: number, from = 0): Message[] =>
   Array.from({ length: count }, (_, i) => {
     const number = from + i;
@@ -44,7 +44,7 @@ const summaryOf = async () => (await bench.live(bench.key))[0] as Extract<Messag
 
 describe("M41: an archived call", () => {
   it.each(["inline", "pools"] as const)(
-    "M41: comes back by its id behind a compaction, in %s",
+    "M41: can be activated by its id after a compaction, in %s",
     async (rendering) => {
       bench.configuration.context.rendering = rendering;
       await bench.seed(bench.key, conversation(8));
@@ -62,7 +62,7 @@ describe("M41: an archived call", () => {
     },
   );
 
-  it("M41: comes back after several compactions, and a pin outlives them", async () => {
+  it("M41: can be activated after several compactions, and a pin survives them", async () => {
     await bench.seed(bench.key, conversation(6));
     await bench.turn("pin", [pin(idOf("p"), idOf("n1"))]);
     await compactNow(2);
@@ -79,7 +79,7 @@ describe("M41: an archived call", () => {
     expect(contextOf(again!)).toContain("output number 5;");
   });
 
-  it("M41: stays active when its message goes and what was said of it stays", async () => {
+  it("M41: stays active when its message is archived and later messages stay", async () => {
     await bench.seed(bench.key, conversation(230));
     await bench.turn("pin the first", [pin(idOf("p"), idOf("n0"))]);
     await compactNow(4);
@@ -109,7 +109,7 @@ describe("M41: an archived call", () => {
     }
   });
 
-  it("is asked for no longer than other activations hold, and reads no archive before it is active", async () => {
+  it("stays active no longer than others, and its archive is not read before", async () => {
     await bench.seed(bench.key, conversation(6));
     await compactNow(2);
     const archives = () => reads.filter((key) => key.includes("-part"));
@@ -138,7 +138,7 @@ describe("M41: an archived call", () => {
     }
   });
 
-  it("C10: leaves conversations that were compacted before there were objects as they are", async () => {
+  it("C10: leaves conversations unchanged that were compacted before objects existed", async () => {
     await bench.seed(bench.key, [
       said("[Summary of the earlier conversation: 4 messages, archived]\n\nThey talked."),
       ...conversation(2),
@@ -172,7 +172,7 @@ describe("M4: a process that dies during a context tool", () => {
     ["activate of an archived call", activate],
     ["pin of an archived call", pin],
   ] as const)(
-    "after any of its AWS calls has the same end: %s",
+    "has the same result after any of its AWS calls: %s",
     async (_, tool) => {
       await checkEveryDeath(
         (id) => tool(idOf("t"), id),
@@ -183,7 +183,7 @@ describe("M4: a process that dies during a context tool", () => {
     240_000,
   );
 
-  it("after any of its AWS calls has the same end: pin of a file", async () => {
+  it("has the same result after any of its AWS calls: pin of a file", async () => {
     const path = "notes/plan.md";
     await checkEveryDeath(
       (id) => pin(idOf("t"), id),
@@ -223,6 +223,6 @@ describe("M4: a process that dies during a context tool", () => {
     }
   }
 
-  /** Compactions are told apart by their time. */
+  /** Compactions differ by their time. */
   const unnamed = (text: string) => text.replace(/"at":\d+/g, '"at":0');
 });

@@ -50,7 +50,7 @@ const request = (ask: Ask): InboxEntry => {
     via: "method",
   };
 };
-/** Asks, and returns the frames that the client was sent. */
+/** Sends a request, and returns the frames that the client received. */
 async function ask(what: Ask, life: Life = immortal()): Promise<object[]> {
   bench.posted.length = 0;
   await bench.submit(bench.key, request(what));
@@ -61,7 +61,7 @@ const contextOf = ({ turns }: ModelRequest) => turns.map(({ text }) => text).joi
 const next = async () => contextOf((await bench.turn("and now?"))[0]!);
 
 describe("a client's change of what the model sees", () => {
-  it("M34: is answered, and holds from the next model call on", async () => {
+  it("M34: is answered, and applies from the next model call on", async () => {
     expect(await ask({ kind: "deactivate", object: one })).toEqual([
       expect.objectContaining({
         ok: true,
@@ -75,18 +75,18 @@ describe("a client's change of what the model sees", () => {
     expect(await next()).toContain("the first output");
   });
 
-  it("M13, M33: is refused for what is unknown or locked", async () => {
+  it("M13, M33: is refused for an unknown or locked object", async () => {
     const { sessionId } = await bench.state(bench.key);
     expect(await ask({ kind: "activate", object: "nobody" })).toMatchObject([
       { ok: false, error: { code: 404, message: "Object not found: nobody" } },
     ]);
     expect(await ask({ kind: "deactivate", object: `chat:${sessionId}` })).toMatchObject([
-      { ok: false, error: { code: 409, message: expect.stringMatching(/^Object is locked: chat:/) } },
+      { ok: false, error: { code: 409, message: expect.stringMatching(/^Object is locked: .+ chat:/) } },
     ]);
     expect(await bench.state(bench.key)).toMatchObject({ inbox: [], inboxBytes: 0 });
   });
 
-  it("M40: stands behind the message after which it came, ahead of what the model does later", async () => {
+  it("M40: applies after the message that preceded it, and before later changes of the model", async () => {
     await ask({ kind: "deactivate", object: one });
     const [, request] = await bench.turn("show it", [activate(idOf("a"), one)]);
     expect(contextOf(request!)).toContain("the first output");
@@ -94,7 +94,7 @@ describe("a client's change of what the model sees", () => {
     expect(await next()).not.toContain("the first output");
   });
 
-  it("M41: is kept by a compaction, whether it takes the message over or not", async () => {
+  it("M41: is kept by a compaction, whether or not the compaction keeps the message", async () => {
     bench.configuration.context.rendering = "pools";
     await bench.turn("let it go", [deactivate(idOf("d"), two)]);
     await ask({ kind: "pin", object: one, pinned: true });
@@ -114,7 +114,7 @@ describe("a client's change of what the model sees", () => {
     expect(await next()).not.toContain("the second output");
   });
 
-  it("waits for the answer in progress, and takes no message's place", async () => {
+  it("waits for the answer in progress, and replaces no message", async () => {
     await bench.prepare("first");
     await bench.submit(bench.key, request({ kind: "deactivate", object: one }));
     await bench.run();
@@ -141,7 +141,7 @@ describe("a client's change of what the model sees", () => {
   });
 
   it.each(["activate", "deactivate", "pin"] as const)(
-    "M4: after a death at any AWS call has the same end: %s",
+    "M4: has the same result after a death at any AWS call: %s",
     async (kind) => {
       const what: Ask = kind === "pin" ? { kind, object: one, pinned: true } : { kind, object: one };
       let whole: unknown;

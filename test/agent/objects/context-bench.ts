@@ -4,7 +4,7 @@ import type { ModelRequest, ModelServer, Reply } from "../../support/models/scri
 import { type MemoryState, startState } from "../../support/state.ts";
 import { type Bench, immortal, type Life, openBench } from "../bench.ts";
 
-/** A session whose model says what a test tells it, over the wire of OpenAI. */
+/** A session whose model gives the replies of a test, over OpenAI's wire format. */
 export interface ContextBench extends Bench {
   store: MemoryState;
   model: ModelServer;
@@ -18,7 +18,7 @@ export interface ContextBench extends Bench {
   script(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]): void;
   /** Submits the message of a turn without running it. */
   prepare(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]): Promise<void>;
-  /** Runs what is submitted; after a death, until it is done. */
+  /** Processes the inbox; after a death, again until it is done. */
   run(life?: Life): Promise<void>;
 }
 

@@ -33,7 +33,7 @@ async function begin(rendering: Rendering): Promise<void> {
 const contextOf = ({ turns }: ModelRequest) => turns.map(({ text }) => text).join("\n");
 const resultOf = ({ turns }: ModelRequest, id: string) =>
   turns.find(({ toolCallId }) => toolCallId === id)?.text;
-/** How often a request holds the file's text. */
+/** How often a request contains the file's text. */
 const shownIn = (request: ModelRequest) => contextOf(request).split("the text of the file").length - 1;
 const lastResult = async (): Promise<unknown> => {
   const live = await bench.live(bench.key);
@@ -43,7 +43,7 @@ const lastResult = async (): Promise<unknown> => {
 describe.each(["inline", "pools"] as const)("in the rendering %s", (rendering) => {
   beforeEach(() => begin(rendering));
 
-  it("M31, M34, M46: the model takes a result out and brings it back by the id that its provider gave", async () => {
+  it("M31, M34, M46: the model deactivates a result and activates it again by the provider's id", async () => {
     const first = await bench.turn("read it", [read(file, "notes/a.md")]);
     expect(first).toHaveLength(2);
     expect(shownIn(first[1]!)).toBe(1);
@@ -61,14 +61,14 @@ describe.each(["inline", "pools"] as const)("in the rendering %s", (rendering) =
     expect(resultOf(back[1]!, idOf("back"))).not.toContain("the text");
   });
 
-  it("M26: a result holds its content only where the rendering says so", async () => {
+  it("M26: a result contains its content only if the rendering says so", async () => {
     const [, request] = await bench.turn("read it", [read(file, "notes/a.md")]);
     const inPlace = resultOf(request!, file)!.includes("the text of the file");
     expect(inPlace).toBe(rendering === "inline");
     expect(shownIn(request!)).toBe(1);
   });
 
-  it("M35: a pinned result stays over turns and a cold start; a pinned file stays as it was", async () => {
+  it("M35: a pinned result stays over turns and a cold start; a pinned file keeps its content", async () => {
     await bench.turn("read it", [read(file, "notes/a.md")]);
     await bench.turn("pin", [pin(idOf("pin"), "file:gsv:notes/a.md"), pin(idOf("pin2"), file)]);
     await bench.agent().workspace.write(bench.key.split(":")[1]!, "notes/a.md", "something else");
@@ -82,7 +82,7 @@ describe.each(["inline", "pools"] as const)("in the rendering %s", (rendering) =
     expect(contextOf(unpinned!)).not.toContain("as it was pinned");
   });
 
-  it("M43: an active file is shown as it is now, and once", async () => {
+  it("M43: an active file is shown once, with its current content", async () => {
     await bench.turn("show", [activate(idOf("a1"), "file:gsv:notes/a.md")]);
     await bench.turn("again", [activate(idOf("a2"), "file:gsv:notes/a.md")]);
     await bench.agent().workspace.write(bench.key.split(":")[1]!, "notes/a.md", "something new");
@@ -91,7 +91,7 @@ describe.each(["inline", "pools"] as const)("in the rendering %s", (rendering) =
     expect(shownIn(request!)).toBe(0);
   });
 
-  it("M47: the tokens that the provider counts fall by what was taken out", async () => {
+  it("M47: deactivated objects reduce the tokens that the provider counts", async () => {
     const path = "notes/long.md";
     await bench.agent().workspace.write(bench.key.split(":")[1]!, path, "y".repeat(20_000));
     await bench.turn("read it", [read(file, path)]);
@@ -131,7 +131,7 @@ describe("the context tools", () => {
     }
   });
 
-  it("M32: what has no text says so: an image, a file that is no text, a deleted file", async () => {
+  it("M32: an object without text says so: an image, a file that is not text, a deleted file", async () => {
     const { agent, key, store } = bench;
     const agentId = key.split(":")[1]!;
     await store.bucket.put(`agents/${agentId}/photo.bin`, new Uint8Array([0, 255, 254, 0]), {});
@@ -179,7 +179,7 @@ describe("the context tools", () => {
     });
   });
 
-  it("refuses what takes more than a quarter of the window, with its size, and cuts nothing", async () => {
+  it("refuse an object above a quarter of the window, with its size, and cut nothing", async () => {
     bench = stack.bench("inline", 20_000);
     await bench.agent().workspace.write(bench.key.split(":")[1]!, "big.md", "z".repeat(40_000));
     await bench.turn("show", [activate(idOf("a"), "file:gsv:big.md")]);
@@ -193,13 +193,13 @@ describe("the context tools", () => {
     expect(contextOf(request!)).not.toContain("zzzz");
   });
 
-  it("C18: are called by their bare names too", async () => {
+  it("C18: can be called by their bare names", async () => {
     await bench.turn("read it", [read(file, "notes/a.md")]);
     const out = await bench.turn("let it go", [call(idOf("out"), "deactivate", { id: file })]);
     expect(out.map(shownIn)).toEqual([1, 0]);
   });
 
-  it("are not offered where the configuration says so, and to guests never", async () => {
+  it("are not offered if the configuration says so, and never to guests", async () => {
     const [offered] = await bench.turn("hello");
     expect(offered!.tools).toEqual(expect.arrayContaining(["gsv__activate", "gsv__deactivate", "gsv__pin"]));
     expect(offered!.system).toContain("## Context");
@@ -222,7 +222,7 @@ describe("the context tools", () => {
     expect(bench.model.requests[before]!.tools.filter((name) => /activate|pin/.test(name))).toEqual([]);
   });
 
-  it("C18: find nothing of another session, and no file that this one may not read", async () => {
+  it("C18: find no object of another session, and no file that this one may not read", async () => {
     await bench.turn("read it", [read(file, "notes/a.md")]);
     const agentId = bench.key.split(":")[1]!;
     await bench.agent().workspace.write(agentId, "MEMORY.md", "a private line");
@@ -235,7 +235,7 @@ describe("the context tools", () => {
       expect(JSON.stringify(body)).not.toContain("a private line");
   });
 
-  it("what the owner has activated is not shown to a guest who may not read it", async () => {
+  it("an object that the owner activated is hidden from a guest who may not read it", async () => {
     const agentId = bench.key.split(":")[1]!;
     await bench.agent().workspace.write(agentId, "MEMORY.md", "a private line");
     await bench.turn("show", [activate(idOf("a"), "file:gsv:MEMORY.md")]);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => state?.close());
 
-it("C11: needs half of the compactions at most when old results become references first, and reads nothing again", () => {
+it("C11: needs at most half of the compactions if old results become references first, and reads nothing again", () => {
   expect(without.figures.compactions).toBeGreaterThan(3);
   expect(inline.figures.compactions).toBeLessThanOrEqual(without.figures.compactions / 2);
   expect(pools.figures.compactions).toBeLessThanOrEqual(without.figures.compactions / 2);
@@ -32,7 +32,7 @@ it("C11: needs half of the compactions at most when old results become reference
   }
 });
 
-it("M41: every call that was ever made can be activated by its id, and shows what it showed", async () => {
+it("M41: every earlier call can be activated by its id, and shows the same result", async () => {
   for (const session of [inline, pools]) {
     const { bench, sessionKey, readings } = session;
     const agent = bench.agent();

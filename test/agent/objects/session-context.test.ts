@@ -37,7 +37,7 @@ async function context(): Promise<ContextResult> {
 }
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-it("M28: session.context is empty in a new session, and names a call once it has its result", async () => {
+it("M28: session.context is empty in a new session, and lists a call once it has a result", async () => {
   expect(await context()).toMatchObject({
     rendering: "inline",
     entries: [],
@@ -64,7 +64,7 @@ it("M28: session.context is empty in a new session, and names a call once it has
   ]);
 });
 
-it("M40: session.context tells the sets, by the hash that the next reply keeps", async () => {
+it("M40: session.context returns the sets, with the hash that the next reply stores", async () => {
   await bench.agent().workspace.write(bench.key.split(":")[1]!, "plan.md", "the plan");
   await bench.turn("read", [read(idOf("one"), "plan.md")], [read(idOf("two"), "plan.md")]);
   await bench.turn("tidy", [deactivate(idOf("d"), idOf("one")), pin(idOf("p"), "file:gsv:plan.md")]);
@@ -83,7 +83,7 @@ it("M40: session.context tells the sets, by the hash that the next reply keeps",
   expect(reply.context?.active).toBe(active_hash);
 });
 
-it("the built-in model answers what was said, not the active objects behind it", async () => {
+it("the built-in model answers the message, not the active objects after it", async () => {
   await bench.agent().workspace.write(bench.key.split(":")[1]!, "plan.md", "what time is it?");
   await bench.turn("pin", [pin(idOf("p"), "file:gsv:plan.md")]);
   const [request] = await bench.turn("remember the tea");

@@ -8,11 +8,11 @@ import type { ChatEvent } from "../../../shared/protocol/events.ts";
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
 import type { Posted, Sockets } from "../../../shared/world/world.ts";
 
-/** What @connections answers for a client, and after how many milliseconds of virtual time. */
+/** The answer of @connections for a client, and its delay in milliseconds of virtual time. */
 type Answer = (once: boolean) => { afterMs: number; outcome: Posted | "failed" };
 
 const reading: Answer = () => ({ afterMs: 20, outcome: "sent" });
-/** Four tries of a post that is answered 429 take 2.6 s. */
+/** Four attempts of a post that gets 429 take 2.6 s. */
 const unread: Answer = (once) => ({ afterMs: once ? 20 : 2600, outcome: "busy" });
 
 interface Post {
@@ -26,7 +26,7 @@ interface Post {
 
 let clients: Record<string, Answer>;
 let posts: Post[];
-/** Posts on their way, and the most at a time, to each client. */
+/** Pending posts to each client, and their maximum. */
 let flying: Map<string, number>;
 let most: Map<string, number>;
 beforeEach(() => {
@@ -95,7 +95,7 @@ const seqsTo = (client: string) =>
   postsTo(client).flatMap(({ event }) => (event.state === "delta" ? [event.seq] : []));
 
 describe("with one client that does not read", () => {
-  it("the others get every delta and the final at once, and it gets one try and the final", async () => {
+  it("the others get every delta and the final at once; it gets one attempt and the final", async () => {
     clients = { ann: reading, stuck: unread, bob: reading };
     const endedAt = await call(openAgent());
     for (const client of ["ann", "bob"]) {
@@ -110,7 +110,7 @@ describe("with one client that does not read", () => {
     expect(posts.at(-1)).toMatchObject({ to: "stuck", at: endedAt + 2600 });
   });
 
-  it("the rest of its run goes on without it, and the next run tries it again", async () => {
+  it("its run continues without it, and the next run tries again", async () => {
     clients = { stuck: unread };
     const agent = openAgent();
     await call(agent, { said: "calls" });
@@ -122,7 +122,7 @@ describe("with one client that does not read", () => {
     expect(textOf("stuck")).toBe(answer);
   });
 
-  it("what another run says is not kept from it", async () => {
+  it("it still gets the events of another run", async () => {
     clients = { stuck: unread };
     const agent = openAgent();
     await call(agent, { said: "calls" });
@@ -136,7 +136,7 @@ describe("with one client that does not read", () => {
 describe("with a client that is slow", () => {
   const slow: Answer = () => ({ afterMs: 900, outcome: "sent" });
 
-  it("one event is on its way to it at a time, the text is joined meanwhile, and the final comes last", async () => {
+  it("it gets one event at a time, the text is joined meanwhile, and the final comes last", async () => {
     clients = { slow, ann: reading };
     const endedAt = await call(openAgent());
     expect(most.get("slow")).toBe(1);
@@ -147,7 +147,7 @@ describe("with a client that is slow", () => {
     expect(postsTo("ann").at(-1)).toMatchObject({ event: { state: "final" }, at: endedAt + 20 });
   });
 
-  it("it is told of a repeat of the call behind what it was sent, and of the new text alone", async () => {
+  it("it gets the repeat of the call after the earlier events, and then only the new text", async () => {
     clients = { slow };
     const deltas = stream(openAgent());
     deltas.add("old ");
@@ -164,7 +164,7 @@ describe("with a client that is slow", () => {
   });
 });
 
-it("a client that connects in the middle gets the text from its beginning", async () => {
+it("a client that connects during the call gets the whole text", async () => {
   clients = { ann: reading };
   let time = 0;
   const table = createMemoryTable();
@@ -185,7 +185,7 @@ it("a client that connects in the middle gets the text from its beginning", asyn
   expect([seqsTo("ann"), seqsTo("bob")]).toEqual([[0, 1], [0]]);
 });
 
-it("a client whose delta is lost hears no more of the call, whose text would have a gap, and all of the next", async () => {
+it("a client whose delta is lost gets no more deltas of the call, because its text would have a gap, and all of the next call", async () => {
   let failures = 1;
   clients = {
     ann: () => ({ afterMs: 20, outcome: failures-- > 0 ? "failed" : "sent" }),

@@ -30,7 +30,7 @@ afterAll(async () => {
   await state.close();
 });
 
-/** What a call of a tool comes to in a session, as the model is told. */
+/** The result of a tool call in a session, as the model sees it. */
 async function used(sessionKey: string, name: string, args: object): Promise<string> {
   reply = { toolCalls: [{ name, arguments: JSON.stringify(args) }] };
   const entry = { id: `m${++messages}`, at: Date.now(), kind: "message", text: "go" } as const;
@@ -63,7 +63,7 @@ describe("the agent's tools for its history", () => {
     expect(all.commits[0]).not.toHaveProperty("diff");
   });
 
-  it("read each commit as often however long the history is", async () => {
+  it("read each commit equally often for any length of the history", async () => {
     const bucket = createMemoryBucket();
     const turn = { agentId: "main", audience: "main" };
     const readsOf = async (limit: number) => {
@@ -79,24 +79,24 @@ describe("the agent's tools for its history", () => {
     expect(many).toBeLessThanOrEqual(2 * few);
   });
 
-  it("I44: are refused a limit above 100", async () => {
+  it("I44: refuse a limit above 100", async () => {
     expect(await used("agent:main:main", "gsv__memory_history", { limit: 101 })).toContain("limit");
   });
 
-  it("show the history to the main conversation alone, because it holds MEMORY.md", async () => {
+  it("show the history only to the main conversation, because it contains MEMORY.md", async () => {
     const commits = () => listCommits(openRepository(state.bucket, "main"), 100);
     const before = await commits();
     for (const [name, args] of [
       ["gsv__memory_history", {}],
       ["gsv__memory_checkpoint", { note: "x" }],
     ] as const) {
-      expect(await used("agent:main:notes", name, args)).toContain("for the main conversation only");
+      expect(await used("agent:main:notes", name, args)).toContain("only the main conversation may read it");
       expect(await used("agent:main:telegram:group:1", name, args)).not.toContain("likes");
     }
     expect(await commits()).toEqual(before);
   });
 
-  it("I41: are there only where the settings say so", async () => {
+  it("I41: are offered only if the settings say so", async () => {
     expect(await used("agent:main:main", "gsv__memory_history", {})).toContain("commits");
     for (const settings of [
       { enabled: true, tools: false },

@@ -21,7 +21,7 @@ afterAll(async () => {
   await state.close();
 });
 
-/** What a call of the tool comes to in a session, as the model is told. */
+/** The result of a call of the tool in a session, as the model sees it. */
 async function used(sessionKey: string, args: object): Promise<string> {
   reply = { toolCalls: [{ name: "gsv__memory", arguments: JSON.stringify(args) }] };
   const entry = { id: `m${++messages}`, at: Date.now(), kind: "message", text: "go" } as const;
@@ -36,7 +36,7 @@ const notes = async () => {
 };
 
 describe("gsv__memory", () => {
-  it("I26: is refused in a conversation that others read, whoever asks, and nothing changes", async () => {
+  it("I26: is refused in a conversation that others read, even to the owner, and nothing changes", async () => {
     const made = await used("agent:main:main", { action: "remember", content: "the code is 4711" });
     const { id } = JSON.parse(made).result as { id: string };
     for (const args of [
@@ -51,7 +51,7 @@ describe("gsv__memory", () => {
     expect(await used("agent:main:notes", { action: "recall", query: "code" })).toContain("4711");
   });
 
-  it("is left out where the settings say so", async () => {
+  it("is not offered if the settings say so", async () => {
     bench.configuration.memory.tool = false;
     expect(await used("agent:main:main", { action: "recall" })).not.toContain("4711");
   });

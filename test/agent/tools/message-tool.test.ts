@@ -19,20 +19,20 @@ const to = (args: Partial<Parameters<typeof destinationOf>[0]>, from: ChannelOri
   destinationOf({ text: "hi", peerKind: undefined, ...args }, from);
 
 describe("a message goes", () => {
-  it("where the conversation was last held, when nothing is named; it answers no message there", () => {
+  it("to the conversation's last channel by default, and answers no message there", () => {
     const { replyToId: _answered, ...there } = last;
     expect(to({})).toEqual(there);
     expect(to({ channel: "slack", accountId: "work" })).toEqual(there);
     expect(to({ replyToId: "5" })).toEqual({ ...there, replyToId: "5" });
   });
 
-  it("to somebody else on the same channel, by the same account unless another is named", () => {
+  it("to somebody else on the same channel, from the same account by default", () => {
     const peer = { kind: "dm", id: "D9" };
     expect(to({ to: "D9" })).toEqual({ kind: "channel", channel: "slack", accountId: "work", peer });
     expect(to({ to: "D9", accountId: "home" })).toMatchObject({ accountId: "home", peer });
   });
 
-  it("to another channel, by its account default unless another is named", () => {
+  it("to another channel, from its account `default` by default", () => {
     expect(to({ channel: "telegram", to: "-1001", peerKind: "group" })).toEqual({
       kind: "channel",
       channel: "telegram",
@@ -42,10 +42,10 @@ describe("a message goes", () => {
     expect(to({ channel: "telegram", to: "1" }, undefined)).toMatchObject({ accountId: "default" });
   });
 
-  it("nowhere when it is not said where", () => {
+  it("nowhere without a destination", () => {
     expect(() => destinationOf({ text: "hi" }, undefined)).toThrow("not held on a channel yet");
-    expect(() => to({ channel: "telegram" })).toThrow("to: say who");
-    expect(() => to({ accountId: "home" })).toThrow("to: say who");
+    expect(() => to({ channel: "telegram" })).toThrow("to: give the id");
+    expect(() => to({ accountId: "home" })).toThrow("to: give the id");
     expect(() => destinationOf({ text: "hi", to: "1" }, undefined)).toThrow(PeerError);
   });
 });
@@ -73,7 +73,7 @@ describe("a file to be sent", () => {
     await bucket.put("agents/main/notes/list.csv", "a,b");
   });
 
-  it("is media of the conversation, under the name that it came with", async () => {
+  it("is media of the conversation, under its original name", async () => {
     expect(await load(key)).toEqual({
       body: new Uint8Array(Buffer.from("%PDF")),
       mimeType: "application/pdf",
@@ -90,11 +90,11 @@ describe("a file to be sent", () => {
     `media/${sessionKey}/gone.pdf`,
     "agents/main/MEMORY.md",
     "",
-  ])("is nothing of another conversation, and nothing else in the bucket: %s", async (media) => {
+  ])("is not media of another conversation, and no other object: %s", async (media) => {
     await expect(load(media)).rejects.toThrow("media: this conversation has no such file");
   });
 
-  it("is a file of the workspace, where this conversation may read it", async () => {
+  it("is a workspace file, if this conversation may read it", async () => {
     expect(await load("gsv:notes/list.csv")).toMatchObject({ mimeType: "text/plain", filename: "list.csv" });
     expect(await load("gsv:MEMORY.md")).toMatchObject({ body: Buffer.from("a secret") });
     await expect(load("gsv:MEMORY.md", "group")).rejects.toThrow("private memory");
@@ -109,12 +109,12 @@ describe("a file to be sent", () => {
     ["https://files.example/download", "application/pdf", "application/pdf", "download.pdf"],
     ["https://files.example/a", undefined, "application/octet-stream", "a.bin"],
     ["https://files.example/a.txt", "what is this", "application/octet-stream", "a.txt"],
-  ])("is what lies at an address: %s", async (url, contentType, mimeType, filename) => {
+  ])("is a file at an address: %s", async (url, contentType, mimeType, filename) => {
     expect(await load(url, "group", contentType)).toMatchObject({ mimeType, filename });
     expect(fetched).toEqual([url]);
   });
 
-  it("is not what the guarded fetch refuses", async () => {
+  it("is not an address that the guarded fetch refuses", async () => {
     const guardedFetch = async () => ({ ok: false, reason: "not a public address", passing: false }) as const;
     const turn = { agentId: "main", audience: audienceOf("main") };
     const from = { bucket, workspace: openWorkspace(bucket), guardedFetch };

@@ -25,7 +25,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   state = await startState();
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
-  // With a scope of its own a direct message is not the main conversation.
+  // With a separate scope a direct message is not the main conversation.
   bench.configuration.session.dmScope = "per-channel-peer";
   return () => state.close();
 });
@@ -33,7 +33,7 @@ afterAll(() => model.close());
 
 const put = (path: string, text: string) => state.bucket.put(`agents/main/${path}`, text);
 
-/** What a tool answers in a conversation: its result, or its error as a text. */
+/** The answer of a tool in a conversation: its result, or its error as text. */
 async function ask(name: string, args: object = {}, sessionKey = "agent:main:main") {
   const role = sessionKey.includes(":guest:") ? { role: "guest" } : {};
   const entry = { id: `m${++ids}`, at: Date.now(), kind: "message", origin: { kind: "client" }, ...role };
@@ -52,7 +52,7 @@ const group = "agent:main:telegram:group:-100";
 const guest = "agent:main:telegram:guest:9";
 
 describe("gsv__who_am_i", () => {
-  it("I19: tells id, model, workspace, the five fields and the beginning of SOUL.md", async () => {
+  it("I19: returns id, model, workspace, the five fields and the beginning of SOUL.md", async () => {
     await put(
       "IDENTITY.md",
       "- **Name:** Kate\n- **Vibe:** warm but sharp\n- **Emoji:** 🐙\n- **Creature:** _(pick one)_\n",
@@ -69,7 +69,7 @@ describe("gsv__who_am_i", () => {
     expect((await ask("gsv__who_am_i")).soul_excerpt).toBe("x".repeat(2048));
   });
 
-  it("I19: tells null for what there is no file of", async () => {
+  it("I19: returns null for a missing file", async () => {
     expect(await ask("gsv__who_am_i")).toMatchObject({
       workspace_dir: null,
       identity: null,
@@ -77,10 +77,10 @@ describe("gsv__who_am_i", () => {
     });
   });
 
-  it("I19: is told to the owner alone", async () => {
+  it("I19: answers only the owner", async () => {
     await put("SOUL.md", "calm");
     expect((await ask("gsv__who_am_i", {}, dm)).soul_excerpt).toBe("calm");
-    expect(await ask("gsv__who_am_i", {}, group)).toContain("several people share");
+    expect(await ask("gsv__who_am_i", {}, group)).toContain("several people read");
     expect(await ask("gsv__who_am_i", {}, guest)).toContain("Tool not found");
   });
 });
@@ -122,13 +122,13 @@ describe("gsv__what_do_i_know", () => {
     expect(truncated).toBe(false);
   });
 
-  it("I20: keeps sections whose heading holds a text, whatever the case", async () => {
+  it("I20: returns the sections whose heading contains a text, ignoring case", async () => {
     await put("MEMORY.md", "## People\n- Ana\n## Places\n- Oslo\n");
     const { sections } = await ask("gsv__what_do_i_know", { section: "PEOP" });
     expect(sections.map(({ heading }: { heading: string }) => heading)).toEqual(["People"]);
   });
 
-  it("I20: shows 20 sections, 50 at most, and says when there are more", async () => {
+  it("I20: returns 20 sections, at most 50, and says if there are more", async () => {
     await put("MEMORY.md", Array.from({ length: 60 }, (_, i) => `## S${i}\n- x\n`).join(""));
     const count = async (args: object) => {
       const { sections, truncated } = await ask("gsv__what_do_i_know", args);
@@ -139,7 +139,7 @@ describe("gsv__what_do_i_know", () => {
     expect(await count({ limit: 0 })).toEqual([1, true]);
   });
 
-  it("I20: takes at most 6,144 bytes, but always the first section", async () => {
+  it("I20: returns at most 6,144 bytes, but always the first section", async () => {
     const long = (letter: string) => `## ${letter}\n- ${"é".repeat(1400)}\n`;
     await put("MEMORY.md", long("A") + long("B") + long("C"));
     const shown = await ask("gsv__what_do_i_know");
@@ -153,7 +153,7 @@ describe("gsv__what_do_i_know", () => {
     expect(await ask("gsv__what_do_i_know")).toEqual({ sections: [], truncated: false });
   });
 
-  it("I20, I6: is refused where MEMORY.md is", async () => {
+  it("I20, I6: is refused wherever MEMORY.md is", async () => {
     await put("MEMORY.md", "## Secret\n- kiwi\n");
     for (const sessionKey of [dm, group, guest, "agent:main:errands"]) {
       const answer = JSON.stringify(await ask("gsv__what_do_i_know", {}, sessionKey));
@@ -202,7 +202,7 @@ describe("gsv__what_do_i_know", () => {
     expect(await ask("gsv__my_stats")).toMatchObject({ recall_events_7d: 0, top_concept_tags_7d: [] });
   });
 
-  it("I25: the three are not offered where the configuration turns them off", async () => {
+  it("I25: the three are not offered if the configuration turns them off", async () => {
     bench.configuration.memory.selfReport = false;
     for (const name of ["gsv__who_am_i", "gsv__what_do_i_know", "gsv__my_stats"])
       expect(await ask(name)).toContain("Tool not found");

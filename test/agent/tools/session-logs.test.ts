@@ -88,7 +88,7 @@ interface Answer {
   note?: string;
 }
 
-/** What the tool answers in a conversation; an error as its text. */
+/** The tool's answer in a conversation; an error as its text. */
 async function logs(args: object, sessionKey = main): Promise<Answer & { error?: string }> {
   await say(`call ${JSON.stringify(args)}`, sessionKey);
   const result = (await bench.live(sessionKey)).findLast(
@@ -104,7 +104,7 @@ const search = (query: string, sessionKey = main, more: object = {}) =>
 const previews = (answer: Answer) => answer.hits.map(({ preview }) => preview);
 
 describe("gsv__session_logs", () => {
-  it("I22: finds what was said in this conversation and in archived ones, whatever the case", async () => {
+  it("I22: finds messages of this conversation and of archived ones, ignoring case", async () => {
     await say("my sister lives in OSLO");
     await reset();
     await say("the plumber comes on Tuesday");
@@ -113,7 +113,7 @@ describe("gsv__session_logs", () => {
     expect(previews(await search("slo"))).toContain("my sister lives in OSLO");
   });
 
-  it("does not find the question that is being asked, nor what it has found before", async () => {
+  it("finds neither the current question nor its own earlier results", async () => {
     await say("we talked about axolotls");
     expect(previews(await search("axolotls"))).toEqual(["we talked about axolotls", "heard"]);
     const again = await search("axolotls");
@@ -131,7 +131,7 @@ describe("gsv__session_logs", () => {
     expect(sessions[1]).toMatchObject({ session: main, entry_count: 2, source: "main" });
   });
 
-  it("I22: reads a conversation in order, and says how much of it there is", async () => {
+  it("I22: reads a conversation in order, and returns its length", async () => {
     for (const text of ["one", "two", "three"]) await say(text);
     expect(await previous()).toEqual([]);
     await reset();
@@ -154,7 +154,7 @@ describe("gsv__session_logs", () => {
     expect(error).toContain("session_not_found: nobody");
   });
 
-  it("I22: shows the end of this conversation, ten entries without a wish", async () => {
+  it("I22: shows the end of this conversation, ten entries by default", async () => {
     for (let i = 0; i < 7; i++) await say(`message ${i}`);
     const { entries, count } = await logs({ action: "recent" });
     expect(count).toBe(10);
@@ -162,12 +162,12 @@ describe("gsv__session_logs", () => {
     expect((await logs({ action: "recent", limit: 1, session_id: main })).count).toBe(1);
   });
 
-  it("I22: asks for what an action needs", async () => {
-    expect((await logs({ action: "search" })).error).toContain("query: is needed");
-    expect((await logs({ action: "read_session" })).error).toContain("session_id: is needed");
+  it("I22: names the argument that an action needs", async () => {
+    expect((await logs({ action: "search" })).error).toContain("query: this action needs it");
+    expect((await logs({ action: "read_session" })).error).toContain("session_id: this action needs it");
   });
 
-  it("I23: shows 50 entries without a wish and 500 at most, and 20 to 4,000 characters of each", async () => {
+  it("I23: shows 50 entries by default and 500 at most, and 20 to 4,000 characters of each", async () => {
     const long = "x".repeat(5000);
     const messages: Message[] = Array.from({ length: 600 }, (_, i) => ({
       role: "user",
@@ -197,7 +197,7 @@ describe("gsv__session_logs", () => {
     );
   });
 
-  it("finds what says the same in other words, where a server makes vectors, and looks no further than it may", async () => {
+  it("finds similar texts if a server computes vectors, within the allowed conversations", async () => {
     const server = await startEmbeddingsServer();
     const embeddings = { model: "m", baseUrl: `${server.url}/v1`, dimensions: 256 };
     try {
@@ -217,7 +217,7 @@ describe("gsv__session_logs", () => {
     }
   });
 
-  it("I25: is not offered where the configuration turns it off", async () => {
+  it("I25: is not offered if the configuration turns it off", async () => {
     bench.configuration.memory.sessionLogs = false;
     expect((await search("anything")).error).toContain("Tool not found");
   });
@@ -228,7 +228,7 @@ describe("gsv__session_logs", () => {
   });
 });
 
-describe("C8: whose conversations are looked into", () => {
+describe("C8: the searched conversations", () => {
   const secrets = ["private-kiwi-1", "private-kiwi-2"];
 
   beforeEach(async () => {
@@ -240,12 +240,12 @@ describe("C8: whose conversations are looked into", () => {
     await say("bring a blanket", group);
   });
 
-  it("the main conversation finds what was said in a group, and is told so", async () => {
+  it("the main conversation finds messages of a group, and sees their source", async () => {
     const { hits } = await search("picnic");
     expect(hits[0]).toMatchObject({ preview: "the picnic is on Sunday", source: "from a group" });
   });
 
-  it("a group finds what was said in it, also before its reset, and nothing else", async () => {
+  it("a group finds only its own messages, also those before its reset", async () => {
     expect(previews(await search("picnic", group))).toContain("the picnic is on Sunday");
     const { sessionId } = await bench.state(main);
     const ids = [main, sessionId, ...(await previous())];
@@ -263,7 +263,7 @@ describe("C8: whose conversations are looked into", () => {
     expect(new Set(sessions.map(({ session }) => session))).toEqual(new Set([group]));
   });
 
-  it("a named conversation finds only what was said in it", async () => {
+  it("a named conversation finds only its own messages", async () => {
     expect((await search("code kiwi", "agent:main:errands")).hits).toEqual([]);
   });
 
@@ -276,7 +276,7 @@ describe("segments", () => {
   const segments = async () =>
     (await state.bucket.list(segmentsPrefix("main"))).objects.map(({ key }) => key);
 
-  it("are written by a reset, and by the next search when a crash came first", async () => {
+  it("are written by a reset, or after a crash by the next search", async () => {
     await say("the wifi password is sheepdog");
     await reset();
     const [written] = await segments();
@@ -286,7 +286,7 @@ describe("segments", () => {
     expect(await segments()).toEqual([written]);
   });
 
-  it("hold a message once, by the same number, before and after a compaction", async () => {
+  it("contain a message once, with the same number before and after a compaction", async () => {
     await say("the train leaves at seven");
     for (let i = 0; i < 4; i++) await say(`filler number ${i}`);
     const before = await search("train leaves");

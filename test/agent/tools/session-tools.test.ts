@@ -16,7 +16,7 @@ let state: MemoryState;
 let model: ModelServer;
 let bench: Bench;
 let answer: (request: ModelRequest, text: string) => Reply;
-/** The sessions of a test: keys of its own. */
+/** The session keys of a test. */
 let asker: string;
 let asked: string;
 let named = 0;
@@ -92,7 +92,7 @@ const expire = async (sessionKey = asker) => {
 };
 
 describe("a message to another session", () => {
-  it("is answered by the run of this very message, and nothing runs while it is waited for", async () => {
+  it("is answered by the run of this very message, and nothing runs during the wait", async () => {
     await bench.submit(asked, entry("an older message"));
     await ask({});
     await run(asker);
@@ -115,7 +115,7 @@ describe("a message to another session", () => {
     ]);
   });
 
-  it("with waitSeconds 0 is accepted, and not waited for", async () => {
+  it("with waitSeconds 0 is accepted without a wait", async () => {
     await ask({ waitSeconds: 0 });
     await run(asker);
     const [entryOf] = (await bench.state(asked)).inbox;
@@ -125,7 +125,7 @@ describe("a message to another session", () => {
     expect(await results()).toHaveLength(1);
   });
 
-  it("is waited for no longer than waitSeconds, and a later answer changes nothing", async () => {
+  it("times out after waitSeconds, and a later answer changes nothing", async () => {
     await ask({ waitSeconds: 2 });
     await run(asker);
     const { run: waiting } = await bench.state(asker);
@@ -151,7 +151,7 @@ describe("a message to another session", () => {
     ]);
   });
 
-  it("goes on to be answered when the one that sent it is stopped", async () => {
+  it("is still answered when its sender is stopped", async () => {
     await ask({});
     await run(asker);
     await requestStop(state.table, asker, "stop", Date.now() + bench.later);
@@ -175,7 +175,7 @@ describe("a message is refused", () => {
     expect(await results()).toEqual(refusal("there is no conversation"));
   });
 
-  it("back to a session that has handed it on", async () => {
+  it("back to a session that forwarded it", async () => {
     answer = (_request, text) => {
       if (text.startsWith("[session · ")) return call({ sessionKey: asker, message: "no, you" });
       return text.startsWith("call ") ? call({ sessionKey: asked, message: "x" }) : { text: "done" };
@@ -188,21 +188,21 @@ describe("a message is refused", () => {
     expect(await results()).toMatchObject([{ ok: true, result: { status: "ok", reply: "done" } }]);
   });
 
-  it("to a session that waits for this one already, through another one", async () => {
+  it("to a session that already waits for this one, through another one", async () => {
     const other = `${asked}-other`;
     await ask({ sessionKey: asked }, asker);
     await run(asker);
     await ask({ sessionKey: asker }, other);
     await run(other);
     expect((await bench.state(other)).run?.phase).toBe("tools");
-    // A message of the owner's comes to it before that of the one that waits.
+    // The owner's message arrives before that of the waiting session.
     const inbox = [entry(`call ${JSON.stringify({ sessionKey: other, message: "x" })}`)];
     await state.table.update(metaKey(asked), [set("inbox", inbox as never)]);
     await run(asked);
     expect(await results(asked)).toEqual(refusal(`${other} already waits for this conversation`));
   });
 
-  it("after it was handed on three times", async () => {
+  it("after it was forwarded three times", async () => {
     const chain = [0, 1, 2, 3, 4].map((n) => `${asked}-${n}`);
     for (const sessionKey of chain.slice(0, 4)) {
       await bench.submit(sessionKey, entry("hello"));
@@ -223,7 +223,7 @@ describe("a message is refused", () => {
   });
 });
 
-describe("one message cannot become any number of them", () => {
+describe("one message cannot multiply without limit", () => {
   it("a run sends at most ten, in one step or in several", async () => {
     let calls = 0;
     answer = (request) => {
@@ -243,7 +243,7 @@ describe("one message cannot become any number of them", () => {
     expect(await readSession(state.table, `${asked}-11`)).toBeUndefined();
   });
 
-  it("who was asked asks only conversations that there are", async () => {
+  it("an asked session can only ask existing conversations", async () => {
     const other = `${asked}-other`;
     answer = (request, text) => {
       if (request.turns.at(-1)?.role === "tool") return { text: "done" };
@@ -261,7 +261,7 @@ describe("one message cannot become any number of them", () => {
   });
 });
 
-describe("where others than the owner write or read", () => {
+describe("in conversations that others write or read", () => {
   const room = {
     kind: "channel",
     channel: "telegram",
@@ -275,7 +275,7 @@ describe("where others than the owner write or read", () => {
     ["a main session that a guest writes to", "agent:main:main", { role: "guest" }],
     ["a direct message of its own", "agent:main:telegram:dm:7", {}],
     ["a scheduled job's session", "agent:main:cron:j1", {}],
-  ])("neither tool is offered, nor carried out when it is called: %s", async (_where, key, more) => {
+  ])("neither tool is offered, nor runs when it is called: %s", async (_where, key, more) => {
     bench.configuration.session.dmScope = "per-channel-peer";
     for (const name of ["gsv__SessionsList", "gsv__SessionSend"]) {
       const sessionKey = key === "agent:main:main" ? key : `${key}${named}`;
@@ -291,7 +291,7 @@ describe("where others than the owner write or read", () => {
 });
 
 describe("a guest's conversation that is asked", () => {
-  it("answers with a guest's rights: what it reads, the guest can ask for", async () => {
+  it("answers with a guest's rights, because the guest can ask for what it reads", async () => {
     const guest = `agent:main:telegram:guest:${named}`;
     await bench.submit(guest, entry("hello", { role: "guest" }));
     await run(guest);
@@ -307,7 +307,7 @@ describe("a guest's conversation that is asked", () => {
 });
 
 describe("the list of sessions", () => {
-  it("is the latest first, with the newest messages on demand", async () => {
+  it("starts with the latest, with the newest messages on demand", async () => {
     await bench.submit(asked, entry("first"));
     await run(asked);
     bench.later += 1000;
@@ -329,7 +329,7 @@ describe("the list of sessions", () => {
     expect(result.sessions[0]?.sessionKey).toBe(asker);
   });
 
-  it("has no messages unless they are asked for", async () => {
+  it("has no messages by default", async () => {
     await bench.submit(asker, entry(`call ${JSON.stringify({ name: "gsv__SessionsList" })}`));
     await run(asker);
     const [listed] = (await results()) as { result: { sessions: object[]; limit: number } }[];
@@ -339,7 +339,7 @@ describe("the list of sessions", () => {
 });
 
 describe("an agent that is killed between any two of its calls", () => {
-  /** Invokes the agent while there is something to do. Once more when one was killed: Lambda repeats what has failed. */
+  /** Invokes the agent while there is something to do, and again after a kill: Lambda repeats a failed invocation. */
   async function finish(sessionKey: string, { life = immortal(), wasKilled = false } = {}): Promise<void> {
     for (let n = 0; n < 6; n++) {
       const current = await readSession(state.table, sessionKey);

@@ -3,7 +3,7 @@ import { maxShownResult, shownMessages } from "../../../functions/agent/context/
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { assistant, result, user } from "../compaction/transcripts.ts";
 
-it("a model is shown the two ends of a tool result that is very long, and how much is left out", () => {
+it("a model sees both ends of a very long tool result, and the omitted length", () => {
   const text = `BEGIN${"x".repeat(5_000_000)}END`;
   const [shown] = shownMessages([result("a", text)]);
   const [block] = shown!.content as { text: string }[];
@@ -11,7 +11,7 @@ it("a model is shown the two ends of a tool result that is very long, and how mu
   expect(block?.text).toMatch(/^BEGINx+\n\[… \d+ characters left out …\]\nx+END$/);
 });
 
-it("several texts of one result share what is shown, and its images stay", () => {
+it("several texts of one result share the limit, and its images stay", () => {
   const image = { type: "image", mimeType: "image/png", r2Key: "media/x/1.png", size: 1 } as const;
   const long = {
     ...result("a", ""),
@@ -28,7 +28,7 @@ it("several texts of one result share what is shown, and its images stay", () =>
   expect(third?.text.length).toBe(50_000);
 });
 
-it("everything else is shown as it is", () => {
+it("everything else is shown unchanged", () => {
   const messages = [
     user("u".repeat(300_000)),
     assistant("a".repeat(300_000), "a"),

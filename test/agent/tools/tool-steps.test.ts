@@ -17,7 +17,7 @@ import { type Bench, openBench } from "../bench.ts";
 let state: State;
 let model: ModelServer;
 let bench: Bench;
-/** What the model answers, in order. */
+/** The model's replies, in order. */
 let replies: (Reply | (() => Promise<Reply>))[] = [];
 /** Whether frames for the node are refused. */
 let throttled = false;
@@ -70,7 +70,7 @@ async function say(text: string, task?: Task): Promise<void> {
   await bench.submit(sessionKey, { ...entry, ...(task ? { task } : {}) });
 }
 
-/** Invokes the agent once; the next time comes when its lease has run out. */
+/** Invokes the agent once; the next invocation starts after its lease has expired. */
 async function invoke(): Promise<void> {
   const agent = bench.agent();
   const sockets: Agent["sockets"] = {
@@ -90,7 +90,7 @@ async function invoke(): Promise<void> {
 }
 
 describe("a reply that was cut off at its token limit", () => {
-  it("has none of its calls carried out, and the model is told why", async () => {
+  it("runs none of its calls, and the model sees the reason", async () => {
     replies = [{ toolCalls: [write("cut.md"), probe], stopReason: "length" }];
     await say("write");
     await invoke();
@@ -111,7 +111,7 @@ describe("a stop that comes while the model answers", () => {
     return reply;
   };
 
-  it("has no call of the answer carried out", async () => {
+  it("runs no call of the answer", async () => {
     replies = [stopping({ toolCalls: [write("stopped.md"), probe] })];
     await say("write");
     await invoke();
@@ -121,7 +121,7 @@ describe("a stop that comes while the model answers", () => {
     expect(await runOf()).toBeUndefined();
   });
 
-  it("has the answer delivered to nobody", async () => {
+  it("delivers the answer to nobody", async () => {
     replies = [stopping({ text: "too late" })];
     await say("go");
     const told: unknown[] = [];
@@ -148,7 +148,7 @@ describe("a stop that comes while the model answers", () => {
 });
 
 describe("calls whose sending failed", () => {
-  /** A run of which the node's call could not be sent, taken up `ms` later. */
+  /** A run whose node call could not be sent, resumed `ms` later. */
   async function resumedAfter(ms: number, task?: Task): Promise<SessionState> {
     replies = [{ toolCalls: [probe, write(`${sessions}.md`)] }];
     await say("probe", task);
@@ -160,7 +160,7 @@ describe("calls whose sending failed", () => {
     return bench.state(sessionKey);
   }
 
-  it("leave nothing running behind the lease: what the gateway was to do is done", async () => {
+  it("leave nothing running after the lease: the gateway's own calls are done", async () => {
     replies = [{ toolCalls: [probe, write("beside.md")] }];
     await say("probe");
     throttled = true;
@@ -168,7 +168,7 @@ describe("calls whose sending failed", () => {
     expect(await files()).toContain("agents/main/beside.md");
   });
 
-  it("are sent again with a deadline of their own; that of the first time does not end them", async () => {
+  it("are sent again with a new deadline; the first deadline does not end them", async () => {
     const { run } = await resumedAfter(600_000);
     const [first, second] = schedules;
     expect(run).toMatchObject({ phase: "tools", pendingCount: 1, attempt: 2, deadline: second!.at });
@@ -183,14 +183,14 @@ describe("calls whose sending failed", () => {
     expect((await runOf())?.pendingCount).toBe(0);
   });
 
-  it("are waited for no longer than the time limit of their job, also when they are sent again", async () => {
+  it("time out with the time limit of their job, also when they are sent again", async () => {
     const of = { jobId: "j", at: 1, queuedAt: 1, summary: "" };
     const { run } = await resumedAfter(0, { kind: "cron", ...of, timeoutMs: 60_000 });
     expect(run?.attempt).toBe(2);
     expect(schedules.map(({ at }) => at - (run?.startedAt ?? 0))).toEqual([60_000, 60_000]);
   });
 
-  it("end the run with an error when they fail again and again", async () => {
+  it("end the run with an error when they fail repeatedly", async () => {
     replies = [{ toolCalls: [probe] }];
     await say("probe");
     throttled = true;
@@ -214,7 +214,7 @@ describe("calls whose sending failed", () => {
     expect(textOf((await bench.live(sessionKey)).at(-1)!)).toBe("done");
   });
 
-  it("of the gateway alone need no schedule when they are taken up", async () => {
+  it("of the gateway need no schedule when they are resumed", async () => {
     replies = [{ toolCalls: [write("alone.md")] }];
     await say("write");
     const agent = bench.agent();
