@@ -87,7 +87,7 @@ describe("heartbeat.start and heartbeat.stop", () => {
     const next = Object.fromEntries(Object.entries(agents).map(([id, one]) => [id, one.nextHeartbeatAt]));
     expect(next).toEqual({ main: null, work: at("09:00"), quiet: null });
     await expect(bench.call("heartbeat.start", { agentId: "mian" })).rejects.toThrow(
-      "there is no agent mian, only main, work, quiet",
+      "there is no agent mian; add it to agents.list, or choose one of main, work, quiet",
     );
     await expect(bench.call("heartbeat.trigger", { agentId: "mian" })).rejects.toThrow('"code":404');
   });

@@ -36,13 +36,13 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("the bundle is a module that runs by itself, packages in CommonJS included", async () => {
+test("the bundle is a module without dependencies, including CommonJS packages", async () => {
   const bundle = await import(pathToFileURL(join(target.outDir, "handler.mjs")).href);
   expect(await bundle.handler({})).toBe("hello /");
   expect(await bundle.handler({ rare: true })).toBe(bigText);
 });
 
-test("what is imported on demand is a chunk that a cold start does not load", async () => {
+test("a module that is imported on demand is a chunk that a cold start does not load", async () => {
   expect(await readdir(join(target.outDir, "chunks"))).toContainEqual(
     expect.stringMatching(/^rare-.*\.mjs$/),
   );
@@ -58,11 +58,11 @@ test("the sizes are those of the files", async () => {
   expect(size.totalBytes).toBe((await Promise.all(bytes)).reduce((sum, length) => sum + length, 0));
 });
 
-test("nothing is left of an earlier build", async () => {
+test("an earlier build is deleted", async () => {
   expect(await readdir(target.outDir)).not.toContain("left-over.mjs");
 });
 
-test("the metafile says what the bundle is made of", async () => {
+test("the metafile lists the bundle's inputs", async () => {
   const { outputs } = JSON.parse(await readFile(target.metaFile, "utf8"));
   const inputs = Object.values(outputs as Record<string, { inputs: object }>).flatMap((output) =>
     Object.keys(output.inputs),

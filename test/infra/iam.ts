@@ -15,7 +15,7 @@ export interface Permission {
   condition?: Record<string, Record<string, string | string[]>>;
 }
 
-/** What a request is checked for besides its action and resource, e.g. `iam:PassedToService`. */
+/** Condition keys of a request, such as `iam:PassedToService`. */
 type Context = Record<string, string>;
 
 interface Statement {
@@ -70,22 +70,22 @@ function localFunctionArn(resource: string): string {
 }
 
 export interface RoleAuthorizer {
-  /** For the local cloud's endpoints. A key that belongs to no function is the account's owner, who may do all. */
+  /** For the local cloud's endpoints. A key that belongs to no function is the account owner's, who may do everything. */
   authorize(request: AccessRequest): boolean;
-  /** Undefined when the function's role allows the request, else a sentence that says what is missing. */
+  /** Undefined if the function's role allows the request, otherwise a sentence about the missing permission. */
   refusal(name: FunctionName, action: string, resource: string, context?: Context): string | undefined;
   /** Every refusal so far, once. */
   refusals(): string[];
-  /** What requests so far have needed, as `{function}: {action} on {resource}`. */
+  /** The permissions that requests have used so far, as `{function}: {action} on {resource}`. */
   usedGrants(): string[];
   /**
-   * What the roles allow and no request has needed, without what no request to the local cloud can need.
-   * @param usedElsewhere what other authorizers of the same template have seen used
+   * The permissions that no request has used, except those that no request to the local cloud can use.
+   * @param usedElsewhere the permissions that other authorizers of the same template have seen used
    */
   unusedGrants(usedElsewhere?: readonly string[]): string[];
 }
 
-/** Decides requests by the roles of a synthesized template, as IAM would. */
+/** Checks requests against the roles of a synthesized template, like IAM. */
 export function authorizer(template: TemplateJson): RoleAuthorizer {
   const policies = rolePolicies(template);
   const all = functionNames.flatMap((name) => policies[name].map((permission) => ({ name, permission })));
@@ -126,7 +126,7 @@ function functionOf(accessKeyId: string): FunctionName | undefined {
 }
 
 function allows(permission: Permission, action: string, resource: string, context: Context): boolean {
-  // Most permissions are about something else; the simulation is for what patterns and conditions mean.
+  // Most permissions are for another action or resource; only patterns and conditions need the simulation.
   if (permission.action !== action) return false;
   const statement = {
     Effect: "Allow",

@@ -3,12 +3,12 @@ import { accountId, arn, region } from "../../local/http/aws-account.ts";
 import { deadLetterArn } from "../aws/emulators/function-environment.ts";
 import type { TemplateJson } from "./synthesis.ts";
 
-/** What `Ref` and `Fn::GetAtt` of a resource stand for. */
+/** The values of a resource's `Ref` and `Fn::GetAtt`. */
 type Names = Record<string, Record<string, string>>;
 
 /**
- * What CloudFormation would put in the place of references, had it created the local cloud: the names that local mode
- * gives its table, bucket, API, role and queue.
+ * The values that CloudFormation would insert for references if it had created the local cloud: local mode's names of the
+ * table, bucket, API, role and queue.
  */
 export function resourceNames(template: TemplateJson): Names {
   const names: Names = {

@@ -11,8 +11,8 @@ import { stackCases } from "./cases/stack.ts";
 import { strangersCases } from "./cases/strangers.ts";
 import { templateLintCases } from "./cases/template-lint.ts";
 
-// What is synthesized is tested in this one file. Of several files each could run in another process, and would load CDK
-// there: that takes longer than most of the cases.
+// One file tests everything that is synthesized. Several files could run in several processes, which would each load CDK:
+// that takes longer than most of the cases.
 describe("checks", checksCases);
 describe("existing table", existingTableCases);
 describe("functions", functionsCases);

@@ -7,13 +7,13 @@ import { functionNames } from "../../infra/permissions.ts";
 import type { GsvStack } from "../../infra/stack.ts";
 import { newFolder } from "../support/run/test-folders.ts";
 
-/** A CloudFormation template, as far as the tests look into it. */
+/** The parts of a CloudFormation template that the tests read. */
 export interface TemplateJson {
   Resources: Record<string, { Type: string; Properties: Record<string, unknown> } & Record<string, unknown>>;
   Outputs: Record<string, { Value: unknown }>;
 }
 
-/** Folder with bundles that do nothing: the template is the same whatever the functions do. */
+/** Folder with empty bundles: the template does not depend on the functions' code. */
 function placeholderBundles(): string {
   const bundles = newFolder();
   for (const name of functionNames) {
@@ -47,7 +47,7 @@ export function synthesizeTemplate(context: Record<string, string> = {}): Templa
   return JSON.parse(text) as TemplateJson;
 }
 
-/** The same, to be searched. */
+/** The same template for assertions. */
 export function templateOf(context: Record<string, string> = {}): Template {
   return Template.fromJSON(synthesizeTemplate(context));
 }

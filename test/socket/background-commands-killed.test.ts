@@ -10,7 +10,7 @@ beforeAll(async () => {
   callId = await started.command();
 });
 
-/** The table of a process that dies: calls fail once so many were made, the last of them after it was carried out. */
+/** The table of a process that dies: calls fail after this number, the last of them after it took effect. */
 function dying(table: Table, life: Life): Table {
   return new Proxy(table, {
     get(of, method: string & keyof Table) {
@@ -27,7 +27,7 @@ function dying(table: Table, life: Life): Table {
   });
 }
 
-/** The node sends a request until it is accepted. The first process that gets it dies after so many calls. */
+/** The node sends a request until it is accepted. The first process that gets it dies after this number of calls. */
 async function sendUntilAccepted(
   commands: CommandBench,
   life: Life,
@@ -39,7 +39,7 @@ async function sendUntilAccepted(
   if (!first?.ok) expect(await send()).toMatchObject({ ok: true, payload: { ok: true } });
 }
 
-/** What a process does, which dies after so many of its calls, and what comes behind it. */
+/** The work of a process that dies after some of its calls, and the work that follows. */
 type Stage = (commands: CommandBench, life: Life) => Promise<void>;
 
 const takeResult: Stage = (commands, life) =>
@@ -56,21 +56,21 @@ const goOnTwice: Stage = async (commands, life) => {
 const tell: Stage = async (commands, life) => {
   await goOnTwice(commands, life);
   await commands.work();
-  // An acknowledgement was lost: the node repeats what was accepted.
+  // The acknowledgement was lost: the node repeats an accepted request.
   await commands.request("node.exec.event", commands.endOf(callId));
   await commands.work();
 };
 
-/** From the call to the answer to its end: the node's report comes behind the result, or ahead of it. */
+/** From the call to the answer to its end: the node's report arrives after the result, or before it. */
 const flows: Record<string, Stage[]> = {
   late: [takeResult, goOnTwice, takeReport, tell],
   early: [takeReport, takeResult, goOn, tell],
 };
 
-/** In turn each of these processes dies. Which comes first, the result or the report, concerns those that take them. */
+/** Each of these processes dies in turn. The order of result and report matters only for those that accept them. */
 const victims: Record<string, number> = { late: 4, early: 2 };
 
-/** Kills the process of one stage after each of its calls in turn, each time over a copy of what was before. */
+/** Kills the process of one stage after each of its calls in turn, each time over a copy of the state before. */
 async function killAt(before: CommandBench, stages: readonly Stage[], named: string): Promise<number> {
   for (let calls = 0; ; calls++) {
     const commands = before.copy();
@@ -85,7 +85,7 @@ async function killAt(before: CommandBench, stages: readonly Stage[], named: str
   }
 }
 
-it("an event is told once, and answered once, whichever process dies between any two of its calls", async () => {
+it("an event is reported once and answered once if any process dies between any two of its calls", async () => {
   let kills = 0;
   for (const [name, stages] of Object.entries(flows)) {
     const whole = started.copy();

@@ -21,7 +21,7 @@ const pass = (ms: number) => {
 const run = async () => (await commands.bench.state(commands.sessionKey)).inbox[0];
 
 describe("the end of a background command", () => {
-  it("wakes the idle session with the command's result, once, after a redeployment and a reconnect too", async () => {
+  it("wakes the idle session with the command's result once, even after a redeployment and a reconnect", async () => {
     const end = await commands.background();
     commands.redeploy();
     await commands.reconnect();
@@ -41,7 +41,7 @@ describe("the end of a background command", () => {
     });
   });
 
-  it("waits for its turn behind a run that is in progress", async () => {
+  it("waits for the end of a run in progress", async () => {
     const callId = await commands.command();
     expect(await report(commands.endOf(callId))).toEqual(accepted);
     await commands.work();
@@ -52,7 +52,7 @@ describe("the end of a background command", () => {
     expect(await report(commands.endOf(callId))).toEqual(dropped);
   });
 
-  it("is dropped when the session was reset", async () => {
+  it("is dropped if the session was reset", async () => {
     const before = await commands.background();
     const { sessionKey } = commands;
     const reset = {
@@ -73,7 +73,7 @@ describe("the end of a background command", () => {
     expect((await commands.bench.state(commands.sessionKey)).inbox).toEqual([]);
   });
 
-  it("that is stopped before it is dropped leaves no stop behind", async () => {
+  it("leaves no stop behind if it is stopped before it is dropped", async () => {
     await commands.background();
     const { sessionKey, bench, world } = commands;
     const task = { kind: "exec", nodeId: "laptop", sessionId: "x", conversation: "of another time" } as const;
@@ -87,7 +87,7 @@ describe("the end of a background command", () => {
     expect(await bench.state(sessionKey)).not.toHaveProperty("stop");
   });
 
-  it("does not wake the session when the model has asked for it itself", async () => {
+  it("does not wake the session if the model has already read it", async () => {
     const callId = await commands.command();
     await commands.running(callId);
     const sessionId = `command of ${callId}`;
@@ -109,7 +109,7 @@ describe("the end of a background command", () => {
     expect((await commands.bench.state(commands.sessionKey)).inbox).toEqual([]);
   });
 
-  it("is known for a day, and for another after each event `started`", async () => {
+  it("is accepted for a day, and for another day after each event `started`", async () => {
     const early = await commands.background();
     const renewed = await commands.background();
     pass(20 * hour);
@@ -122,8 +122,8 @@ describe("the end of a background command", () => {
   });
 });
 
-describe("what a node can make of its calls", () => {
-  it("is one command a call, in its result and in its reports", async () => {
+describe("the commands that a node can report", () => {
+  it("are one per call, in its result and in its reports", async () => {
     const callId = await commands.command();
     const end = commands.endOf(callId);
     expect(await report({ ...end, event: "started" })).toEqual(accepted);
@@ -139,7 +139,7 @@ describe("what a node can make of its calls", () => {
     expect(await commands.told()).toHaveLength(2);
   });
 
-  it("is known for seven days at most, however often it is reported as started", async () => {
+  it("are accepted for seven days at most, however often `started` is reported", async () => {
     const end = await commands.background();
     for (let times = 0; times < 8; times++) {
       pass(20 * hour);
@@ -152,7 +152,7 @@ describe("what a node can make of its calls", () => {
   });
 });
 
-describe("a report that is no use is dropped, and never refused", () => {
+describe("a useless report is dropped, and never refused", () => {
   it.each([
     ["of a command that nobody knows", { eventId: "e", sessionId: "none", event: "finished" }],
     ["of a call that was never made", { eventId: "e", sessionId: "x", event: "failed", callId: "s.e30" }],
@@ -188,7 +188,7 @@ describe("a report that is no use is dropped, and never refused", () => {
   });
 });
 
-describe("the run that is told has the rights and the place of the run that started the command", () => {
+describe("the run for the end has the rights and the channel of the run that started the command", () => {
   const from = (id: string, more: object = {}): Origin => ({
     ...{ kind: "channel", channel: "mychat", accountId: "default", peer: { kind: "group", id } },
     ...more,
@@ -198,13 +198,13 @@ describe("the run that is told has the rights and the place of the run that star
     return (await commands.bench.state(commands.sessionKey)).inbox[0];
   };
 
-  it("a guest's stays a guest's", async () => {
+  it("a guest's command is reported with a guest's rights", async () => {
     commands.bench.configuration.channels = { mychat: { groups: { kitchen: { tools: "all" } } } };
     const end = await commands.background({ origin: from("kitchen"), role: "guest", senderId: "gus" });
     expect(await entry(end)).toMatchObject({ role: "guest", senderId: "gus" });
   });
 
-  it("answers where the session was last held on a channel, and a client's answers clients", async () => {
+  it("answers on the session's last channel, or to clients if a client started the command", async () => {
     const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
     await configuration.set("channels.mychat.owners", ["olga"]);
     commands.redeploy();
@@ -219,7 +219,7 @@ describe("the run that is told has the rights and the place of the run that star
     expect((await entry(await commands.background()))?.origin).toEqual({ kind: "client" });
   });
 
-  it("answers the owner of now from a main session, not who wrote there last and is none any more", async () => {
+  it("answers the current owner of a main session, not a former owner who wrote there last", async () => {
     const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
     await configuration.set("channels.mychat.owners", ["olga", "otto"]);
     commands.redeploy();
@@ -237,7 +237,7 @@ describe("the run that is told has the rights and the place of the run that star
     await commands.work();
   });
 
-  it("keeps who handed the message on, and on whose behalf", async () => {
+  it("keeps the sessions that forwarded the message, and its sender", async () => {
     const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
     await configuration.set("channels.mychat.owners", ["olga"]);
     commands.redeploy();
@@ -256,7 +256,7 @@ describe("the run that is told has the rights and the place of the run that star
     expect(await report(end)).toEqual(dropped);
   });
 
-  it("tells nobody when the owner who had it started is none any more", async () => {
+  it("does not exist if the sender is no longer an owner", async () => {
     const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
     await configuration.set("channels.mychat.owners", ["olga"]);
     const end = await commands.background({ origin: from("kitchen"), role: "owner", senderId: "olga" });

@@ -19,7 +19,7 @@ afterAll(() => rmSync(base, { recursive: true, force: true }));
 let flows = 0;
 const lifeOf = (left: number): Life => ({ left, calls: [] });
 
-/** Lets the agent work until it has nothing to do. */
+/** Runs the agent until it has nothing to do. */
 async function workAll(commands: CommandBench): Promise<void> {
   for (let rounds = 0; rounds < 20; rounds++) {
     await commands.work();
@@ -29,7 +29,7 @@ async function workAll(commands: CommandBench): Promise<void> {
   throw new Error("the session does not come to rest");
 }
 
-/** A process of the node; undefined when it died while it started. */
+/** A process of the node; undefined if it died at its start. */
 function startProcess(
   commands: CommandBench,
   folder: string,
@@ -45,8 +45,8 @@ function startProcess(
 }
 
 /**
- * A command from its call to the answer to its end. The node's first process lives for so many steps after its start, and
- * its next ones for theirs; the last one is not killed.
+ * A command from its call to the answer to its end. The node's first processes die after the given numbers of steps; the
+ * last one is not killed.
  */
 async function flow(steps: number, nextLives: readonly Life[], cut?: Cut): Promise<Life> {
   const folder = join(base, String(++flows));
@@ -74,7 +74,7 @@ async function flow(steps: number, nextLives: readonly Life[], cut?: Cut): Promi
   return life;
 }
 
-/** Of a command that the journal knew, the end is told once: as it was, when it was noted, or that it is not known. */
+/** The end of a command in the journal is reported once: as recorded, or as unknown. */
 async function expectOneReport(commands: CommandBench, { calls }: Life, place: string): Promise<void> {
   const notes = calls.filter((call) => call === "renameSync").length;
   const texts = await commands.told();
@@ -89,10 +89,10 @@ async function expectOneReport(commands: CommandBench, { calls }: Life, place: s
   expect(texts, place).toEqual([expect.stringContaining(said), "so it ended"]);
 }
 
-it("a command's end is told once, wherever the node's process is killed, and the one after it", async () => {
+it("a command's end is reported once, wherever the node's process and the next one are killed", async () => {
   let kills = 0;
   const whole = await flow(Number.POSITIVE_INFINITY, [immortal()]);
-  // It notes the start, sends the call's result, notes the end, and sends that.
+  // It records the start, sends the call's result, records the end, and sends the end.
   expect(whole.calls.join(" ")).toBe(
     "mkdirSync writeFileSync renameSync send hear mkdirSync writeFileSync renameSync send hear mkdirSync rmSync",
   );
@@ -112,7 +112,7 @@ it("a command's end is told once, wherever the node's process is killed, and the
 });
 
 it.each([1, 2])(
-  "a command's end is told once when request %d, or its answer, is lost with the connection",
+  "a command's end is reported once if request %d, or its answer, is lost with the connection",
   async (request) => {
     for (const when of ["before", "after"] as const)
       await flow(Number.POSITIVE_INFINITY, [immortal()], { request, when });

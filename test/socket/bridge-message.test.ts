@@ -14,7 +14,7 @@ const read = (kind: "dm" | "group", peerId: string, id: string) =>
     1,
   );
 
-it("a bridge's message is known by its id within its conversation, and replied to by the id alone", () => {
+it("a bridge's message is identified by its id and conversation, and replies name only the id", () => {
   const messages = [
     read("dm", "1", "7"),
     read("dm", "2", "7"),

@@ -10,7 +10,7 @@ import { nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
 import { type MemoryState, startState } from "../support/state.ts";
 
-/** What a message comes with. */
+/** The origin and the sender of a message. */
 type From = { origin?: Origin; task?: Task } & Writer;
 
 type Block = AssistantMessage["content"][number];
@@ -19,14 +19,14 @@ type Block = AssistantMessage["content"][number];
 const nodeId = "laptop";
 
 /**
- * A session whose model starts commands in the background on a node. The test is the node. Socket function and agent are
- * the real ones, over one table in memory; nothing wakes the agent but the test.
+ * A session whose model starts background commands on a node. The test is the node. Socket function and agent are the real
+ * ones, over one table in memory; only the test wakes the agent.
  */
 export class CommandBench {
   state!: MemoryState;
   world!: SocketWorld;
   bench!: Bench;
-  /** What the model answers to the result of a call; by default that the command runs. */
+  /** The model's answer to the result of a call; by default that the command runs. */
   afterResult: (text: string) => Block = () => said("it runs");
   sessionKey = "";
   #gateway!: SocketFunction;
@@ -42,7 +42,7 @@ export class CommandBench {
     await this.reconnect();
   }
 
-  /** The same session and the same connected node, over a copy of the state: what happens there changes nothing here. */
+  /** The same session and connected node over a copy of the state: changes there have no effect here. */
   copy(): CommandBench {
     const copy = new CommandBench();
     copy.#open(this.state.copy());
@@ -78,7 +78,7 @@ export class CommandBench {
     return this.call("Bash", { command: "make", background: true });
   }
 
-  /** A call of one of the node's tools, as the model makes it. */
+  /** A model's call of one of the node's tools. */
   call(tool: "Bash" | "Process", args: object): Block {
     const id = `call_${++this.#modelCalls}`;
     return { type: "toolCall", id, name: `${nodeId}__${tool}`, arguments: args };
@@ -119,7 +119,7 @@ export class CommandBench {
     return answer?.type === "res" ? answer : undefined;
   }
 
-  /** Says something in a session, by default a new one. @returns the call that the node gets for it */
+  /** Sends a message to a session, by default a new one. @returns the resulting call that the node gets */
   async command(from: From = {}, sessionKey?: string): Promise<string> {
     const kind = from.origin?.kind === "channel" ? `${from.origin.channel}:group:` : "exec-";
     this.sessionKey = sessionKey ?? `agent:main:${kind}${++this.#sessions}`;
@@ -127,7 +127,7 @@ export class CommandBench {
     return this.lastCall();
   }
 
-  /** The id of the call that the node got last. */
+  /** The id of the node's last call. */
   lastCall(): string {
     const posted = this.bench.posted.findLast(({ connectionId }) => connectionId === this.#connection);
     return (posted!.frame as { payload: { callId: string } }).payload.callId;
@@ -146,7 +146,7 @@ export class CommandBench {
     await this.work();
   }
 
-  /** What the node answers to the call: the command runs. */
+  /** The node's answer to the call: the command runs. */
   running(callId: string): Promise<ResponseFrame | undefined> {
     const result = { status: "running", sessionId: `command of ${callId}`, pid: 7 };
     return this.request("tool.result", { callId, result });
@@ -179,7 +179,7 @@ export class CommandBench {
     return this.bench.live(this.sessionKey);
   }
 
-  /** The texts of the session that tell of an end, and what the model said to them. */
+  /** The session's messages that report an end, and the model's answers to them. */
   async told(): Promise<string[]> {
     const texts = (await this.messages()).map(textOf);
     return texts.filter((text) => text.startsWith("System event") || text === "so it ended");

@@ -9,13 +9,13 @@ import { clientParams, nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
 import { type State, startState } from "../support/state.ts";
 
-/** The socket function and the agent over one table. The test is the node, and reads what a client is sent. */
+/** The socket function and the agent over one table. The test is the node, and reads a client's frames. */
 let state: State;
 let world: SocketWorld;
 let bench: Bench;
 let gateway: SocketFunction;
 let model: ModelServer;
-/** What the model is to do with a message, and what it was told of its results. */
+/** The model's replies to a message, and the results that it received. */
 let calls: NonNullable<Reply["toolCalls"]>;
 let told: Turn[];
 let sessionKey: string;
@@ -52,7 +52,7 @@ const report = (more: object) => ({
 });
 const failing = { status: "failed", exitCode: 3, output: "no\n" };
 
-/** Has the model call tools. @returns the ids by which the node knows the calls */
+/** Makes the model call tools. @returns the node's ids of the calls */
 async function start(...toolCalls: typeof calls): Promise<string[]> {
   calls = toolCalls;
   const entry = { id: "run", at: 1, origin: { kind: "client" }, kind: "message", text: "go" } as const;
@@ -72,12 +72,12 @@ const announced = (frames: readonly unknown[]) =>
 const ofRun = (connectionId: string) =>
   announced(world.posted.get(connectionId) ?? []).filter((event) => event.sessionKey === sessionKey);
 
-describe("the result of a command that has failed", () => {
+describe("the result of a failed command", () => {
   it.each([
     ["its exit code", failing, "exit 3"],
     ["the signal that ended it", { ...failing, exitCode: null, signal: "SIGTERM" }, "SIGTERM"],
     ["its time being over", { ...failing, exitCode: null, signal: "SIGTERM", timedOut: true }, "timed out"],
-  ])("is an error for the model, and clients are told of %s", async (_what, more, failure) => {
+  ])("is an error for the model, and clients see %s", async (_what, more, failure) => {
     const [callId] = await start(bash("echo no; exit 3"));
     await answer(callId, report(more));
     await bench.invoke(sessionKey);
@@ -89,7 +89,7 @@ describe("the result of a command that has failed", () => {
     expect(event).toMatchObject({ isError: true, preview: "no\n", command: { failure, durationMs: 3200 } });
   });
 
-  it("is no error when the command ended with exit code 0, or still runs", async () => {
+  it("is no error if the command ended with exit code 0, or still runs", async () => {
     const [one, two] = await start(bash("true"), bash("sleep 9"));
     await answer(one, report({}));
     await answer(two, { status: "running", sessionId: "s", pid: 7, startedAt: 1, tail: "", workdir: "/w" });
@@ -98,8 +98,8 @@ describe("the result of a command that has failed", () => {
   });
 });
 
-describe("what the model is told of a command", () => {
-  it("holds no text twice, although nodes of an earlier version send its end twice", async () => {
+describe("a command's result for the model", () => {
+  it("contains no text twice, although nodes of an earlier version send its end twice", async () => {
     const output = `${"x".repeat(5000)}END`;
     const [callId] = await start(bash("make"));
     await answer(callId, report({ output, tail: output.slice(-4000) }));
@@ -110,7 +110,7 @@ describe("what the model is told of a command", () => {
 });
 
 describe("the results of calls that run at the same time", () => {
-  it("are told to clients as they come, and the model gets them together", async () => {
+  it("are announced to clients as they arrive, and the model gets them together", async () => {
     const [slow, quick] = await start(bash("sleep 60"), bash("echo no; exit 3"));
     const stats = await gateway.request("c", "session.stats", { sessionKey });
     expect(stats).toMatchObject({ payload: { isProcessing: true, runId: "run" } });
@@ -125,7 +125,7 @@ describe("the results of calls that run at the same time", () => {
     ]);
     await answer(quick, report(failing));
     expect(ofRun("c")).toHaveLength(1);
-    // The last one is told by the agent, which goes on at once.
+    // The agent announces the last one, because it continues at once.
     await answer(slow, report({}));
     expect(ofRun("c")).toHaveLength(1);
     await bench.invoke(sessionKey);

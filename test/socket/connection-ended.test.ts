@@ -25,7 +25,7 @@ const ends = (connectionId: string) =>
     (frame) => frame.type === "evt" && frame.event === "connection.ended",
   );
 
-it("a peer whose place another takes is told before its socket is closed", async () => {
+it("a superseded peer gets the event before its socket is closed", async () => {
   const { token } = await world.token(["client"]);
   await connect("first", token, "laptop");
   await connect("second", token, "laptop");
@@ -36,7 +36,7 @@ it("a peer whose place another takes is told before its socket is closed", async
   expect(ends("second")).toEqual([]);
 });
 
-it("a peer whose token is revoked is told before its socket is closed", async () => {
+it("a peer whose token is revoked gets the event before its socket is closed", async () => {
   const owner = await world.token(["client", "admin"]);
   const guest = await world.token(["client"]);
   await connect("owner", owner.token, "owner");
@@ -47,7 +47,7 @@ it("a peer whose token is revoked is told before its socket is closed", async ()
   expect(world.isClosed("guest")).toBe(true);
 });
 
-it("a frame whose body chose another route is a frame all the same", async () => {
+it("a frame whose body chose another route is handled as a frame", async () => {
   const { token } = await world.token(["client"]);
   await connect("sly", token, "sly");
   const requestContext = { routeKey: "$disconnect", eventType: "MESSAGE", connectionId: "sly" };

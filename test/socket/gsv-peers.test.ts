@@ -10,7 +10,7 @@ import { clientParams, nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
 import { type State, startState } from "../support/state.ts";
 
-/** What GSV's own client, nodes and channels send, and the answers that they are written for. */
+/** The requests of GSV's own client, nodes and channels, and the answers that they expect. */
 
 let state: State;
 let world: SocketWorld;
@@ -80,7 +80,7 @@ describe("connect of a node", () => {
   });
 });
 
-it("tools.list tells a client of the gateway's own tools too, and a node of nodes' tools alone", async () => {
+it("tools.list shows a client also the gateway's own tools, and a node only those of nodes", async () => {
   const { connectionId } = await connectNode(nodeParams("gsv-node", ["Bash"]));
   const names = (answer: { ok: boolean; payload?: unknown } | undefined) =>
     ((answer?.payload ?? { tools: [] }) as { tools: { name: string }[] }).tools.map(({ name }) => name);
@@ -88,14 +88,14 @@ it("tools.list tells a client of the gateway's own tools too, and a node of node
   expect(names(await ask("tools.list"))).toEqual([...native, "gsv-node__Bash"]);
   expect(names(await socket.request(connectionId, "tools.list"))).toEqual(["gsv-node__Bash"]);
   expect(await ask("tool.invoke", { tool: "gsv__ReadFile" })).toMatchObject({
-    error: { code: 404, message: expect.stringContaining("for the agent alone") },
+    error: { code: 404, message: expect.stringContaining("only the agent can call") },
   });
 });
 
 it.each([
   ["auth.token", "secret"],
   ["auth", { token: "secret" }],
-])("config.set %s is refused, and says how tokens are made", async (path, value) => {
+])("config.set %s is refused, and says how to create tokens", async (path, value) => {
   const error = { code: 400, message: expect.stringContaining("token.create") };
   expect(await ask("config.set", { path, value })).toMatchObject({ ok: false, error });
   expect(await ask("config.set", { path, value: null })).toMatchObject({ ok: true });
@@ -131,7 +131,7 @@ describe("session.patch", () => {
   const policy = async () => (await readSession(state.table, "agent:main:halves"))?.resetPolicy;
   const patch = (change: object) => ask("session.patch", { sessionKey: "halves", ...change });
 
-  it("of half a model keeps the other half of the model in use", async () => {
+  it("of a part of the model keeps the rest of the model in use", async () => {
     await ask("config.set", { path: "model", value: { provider: "openai", id: "gpt-x" } });
     expect(await patch({ settings: { model: { id: "gpt-y" } } })).toMatchObject({ ok: true });
     expect(await settings()).toEqual({ model: { provider: "openai", id: "gpt-y" } });
@@ -141,7 +141,7 @@ describe("session.patch", () => {
     expect(await settings()).toEqual({});
   });
 
-  it("of half a reset policy keeps the other half", async () => {
+  it("of a part of the reset policy keeps the rest", async () => {
     await patch({ resetPolicy: { atHour: 6 } });
     expect(await policy()).toEqual({ mode: "daily", atHour: 6 });
     await patch({ resetPolicy: { mode: "idle", idleMinutes: 0 } });
@@ -203,7 +203,7 @@ describe("a channel's own program", () => {
     });
   });
 
-  it("is told the session of each message and of typing", async () => {
+  it("gets the session of each message and of typing", async () => {
     await inbound("2", "/status");
     await inbound("3", "hello");
     const events = sentToBridge();
@@ -217,7 +217,7 @@ describe("a channel's own program", () => {
     for (const event of events) expect(event.payload).toMatchObject({ sessionKey: main });
   });
 
-  it("leaves a stranger's first words in pair.list", async () => {
+  it("shows a stranger's first message in pair.list", async () => {
     await ask("config.set", { path: "channels.matrix.dmPolicy", value: "pairing" });
     const stranger = { kind: "dm", id: "@eve:example.org" };
     const message = { id: "4", text: "let me in" };

@@ -48,12 +48,12 @@ async function connect(connectionId: string, params: object): Promise<unknown> {
   return request(connectionId, "connect", "connect", JSON.stringify(params));
 }
 
-/** JSON with so many levels of objects in each other. */
+/** JSON with this number of nested objects. */
 const levels = (count: number) => `${'{"in":'.repeat(count - 1)}{}${"}".repeat(count - 1)}`;
 const tooDeep = { ok: false, error: { code: 400, message: expect.stringContaining("nested deeper than") } };
 
 describe("params that are nested", () => {
-  it("up to 32 levels reach their method, and deeper ones are refused, however deep", async () => {
+  it("reach their method up to 32 levels, and are refused above, at any depth", async () => {
     await connect("node", nodeParams("pi", ["probe"]));
     await connect("ann", clientParams("ann"));
     const invoke = (id: string, count: number) =>

@@ -13,9 +13,9 @@ import { clientParams, nodeParams } from "../support/peer.ts";
 
 let table: ReturnType<typeof createMemoryTable>;
 let gateway: Gateway;
-/** What was posted to each connection. */
+/** The frames that were posted to each connection. */
 let posted: Map<string, Frame[]>;
-/** Connections that have ended, of which nobody was told yet. */
+/** Connections that have ended without an event so far. */
 let gone: Set<string>;
 /** Posts to these fail, once. */
 let throttled: Set<string>;
@@ -71,7 +71,7 @@ async function connect(connectionId: string, params: { client: { mode: string } 
 const answersTo = (connectionId: string, id: string) =>
   (posted.get(connectionId) ?? []).filter((frame) => frame.type === "res" && frame.id === id);
 
-/** A client waits for the node. @returns the id by which the node knows the call */
+/** A client waits for the node. @returns the node's id of the call */
 async function askFromAnn(): Promise<string> {
   await connect("ann", clientParams("ann"));
   await connect("node-1", nodeParams("laptop", ["Bash"]));
@@ -82,8 +82,8 @@ async function askFromAnn(): Promise<string> {
 
 const unavailable = { ok: false, error: { code: 503, retryable: true } };
 
-describe("who waits for a node that is gone is told", () => {
-  it("when somebody else finds it gone before its end is told", async () => {
+describe("a client that waits for a disconnected node gets an error", () => {
+  it("when another request finds it gone before its end is reported", async () => {
     await askFromAnn();
     gone.add("node-1");
     const address = { sessionKey: "agent:main:main", runId: "run", step: 0, callId: "call" };
@@ -93,7 +93,7 @@ describe("who waits for a node that is gone is told", () => {
     expect(answersTo("ann", "ask")).toMatchObject([unavailable]);
   });
 
-  it("when another client finds it gone, and its end is never told", async () => {
+  it("when another client finds it gone, and its end is never reported", async () => {
     await askFromAnn();
     await connect("bob", clientParams("bob"));
     gone.add("node-1");
@@ -102,7 +102,7 @@ describe("who waits for a node that is gone is told", () => {
     expect(answersTo("ann", "ask")).toMatchObject([unavailable]);
   });
 
-  it("when it connects anew, and the end of its old connection was told to nobody", async () => {
+  it("when it connects again, and the end of its old connection was not reported", async () => {
     await askFromAnn();
     gone.add("node-1");
     await request("node-1", "list", "tools.list", {});
@@ -117,7 +117,7 @@ describe("who waits for a node that is gone is told", () => {
     expect(answersTo("ann", "ask")).toMatchObject([unavailable]);
   });
 
-  it("though telling another one fails, who is told when the node connects again", async () => {
+  it("although the error of another client cannot be sent; that client gets it when the node connects again", async () => {
     await askFromAnn();
     await request("ann", "again", "tool.invoke", { tool: "laptop__Bash", args: {} });
     throttled.add("ann");
@@ -129,7 +129,7 @@ describe("who waits for a node that is gone is told", () => {
   });
 });
 
-it("tells of a node that does not read what it is sent, and leaves it connected", async () => {
+it("reports a node that does not read its messages, and leaves it connected", async () => {
   await askFromAnn();
   unread.add("node-1");
   await request("ann", "again", "tool.invoke", { tool: "laptop__Bash", args: {} });
@@ -156,7 +156,7 @@ it.each([
   expect(rest).toEqual(Array(told).fill({ event: "tool.cancel", payload: { callId } }));
 });
 
-it("says of an id that no table key can hold that no such call was made", async () => {
+it("answers that an id is unknown if it is too long for a key", async () => {
   await connect("node-1", nodeParams("laptop", ["Bash"]));
   const callId = "é".repeat(600);
   await request("node-1", "long", "tool.result", { callId, result: "done" });
@@ -166,7 +166,7 @@ it("says of an id that no table key can hold that no such call was made", async 
 it.each([
   ["API Gateway failed", () => throttled],
   ["the client did not read", () => unread],
-])("passes a node's answer on when it is repeated, because at first %s", async (_why, kept) => {
+])("forwards a node's repeated answer if at first %s", async (_why, kept) => {
   const callId = await askFromAnn();
   kept().add("ann");
   await request("node-1", "first", "tool.result", { callId, result: "done" });

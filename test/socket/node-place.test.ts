@@ -22,7 +22,7 @@ const runtime = {
   toolCapabilities: { Grep: ["text.search"] },
 };
 
-/** Connects a node on a new socket, as the process `instance`; GSV's nodes name none. */
+/** Connects a node on a new socket as the process `instance`, which GSV's nodes do not send. */
 async function node(connectionId: string, instance?: string, id = "laptop"): Promise<ResponseFrame> {
   expect(await socket.open(connectionId, token)).toBe(200);
   const client = { id, version: "0", platform: "linux", mode: "node", ...(instance ? { instance } : {}) };
@@ -50,7 +50,7 @@ const refused = (alive: boolean) => ({
 });
 
 describe("a node whose id another process uses", () => {
-  it("is refused with the reason, when the other answers that it is there", async () => {
+  it("is refused with the reason if the other process answers", async () => {
     expect(await node("first", "one")).toMatchObject({ ok: true });
     expect(await node("second", "two")).toMatchObject(refused(false));
     expect(pings("first")).toBe(1);
@@ -59,13 +59,13 @@ describe("a node whose id another process uses", () => {
     const answer = await node("third", "two");
     expect(answer).toMatchObject(refused(true));
     expect(answer.error?.message).toMatch(
-      /^a node with the id "laptop" is connected \(linux, since 2.*Z\): stop it/,
+      /^a node with the id "laptop" is connected \(linux, since 2.*Z\): stop that node/,
     );
     expect(await present()).toEqual(["first"]);
     expect(world.isClosed("first")).toBe(false);
   });
 
-  it("takes its place after five seconds, when the other does not answer: its machine has lost power", async () => {
+  it("replaces it after five seconds if the other does not answer: its machine has lost power", async () => {
     await node("first", "one");
     expect(await node("second", "two")).toMatchObject(refused(false));
     world.clock.later += 4000;
@@ -76,13 +76,13 @@ describe("a node whose id another process uses", () => {
     expect(await present()).toEqual(["fourth"]);
   });
 
-  it("takes its place at once, when the other's socket is found gone", async () => {
+  it("replaces it at once if the other's socket is gone", async () => {
     await node("first", "one");
     await world.sockets.close("first");
     expect(await node("second", "two")).toMatchObject({ ok: true });
   });
 
-  it("has the other asked anew, when its last answer is ten seconds old, and takes its place when none comes", async () => {
+  it("pings the other again if its last answer is ten seconds old, and replaces it if there is no answer", async () => {
     await node("first", "one");
     await node("second", "two");
     await socket.request("first", "node.pong", {});
@@ -95,7 +95,7 @@ describe("a node whose id another process uses", () => {
     expect(await node("fourth", "two")).toMatchObject({ ok: true });
   });
 
-  it("is not let in by an answer that came too late for another, but still came", async () => {
+  it("is refused because of an answer that was too late for another attempt", async () => {
     await node("first", "one");
     await node("second", "two");
     world.clock.later += 60_000;
@@ -106,7 +106,7 @@ describe("a node whose id another process uses", () => {
   });
 });
 
-describe("a node that takes a place at once", () => {
+describe("a node that replaces another at once", () => {
   it.each([
     ["the same process, which reconnects", "one", "one"],
     ["a node that names no process, as GSV's do not", "one", undefined],
@@ -125,7 +125,7 @@ describe("a node that takes a place at once", () => {
   });
 });
 
-describe("clients are told of nodes", () => {
+describe("clients get node events", () => {
   const changes = () =>
     world
       .events("chat")

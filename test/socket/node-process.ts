@@ -10,10 +10,10 @@ import type { HelloOk } from "../../shared/protocol/results.ts";
 import { Killed, type Life } from "../agent/bench.ts";
 import type { CommandBench } from "./command-bench.ts";
 
-/** Above every id that a system gives: no process has it. */
+/** Above every process id of a system. */
 let lastPid = 2 ** 30;
 
-/** Loses the connection with the request of this number: before it arrives, or with its answer. */
+/** Loses the connection at the request of this number: before it arrives, or before its answer. */
 export interface Cut {
   request: number;
   when: "before" | "after";
@@ -21,7 +21,7 @@ export interface Cut {
 
 /**
  * One process of a node, as far as it reports background commands: the real outbox, journal and reports, whose calls of
- * the file system and of the gateway are the steps of its `life`. After the last step it does nothing any more.
+ * the file system and of the gateway are the steps of its `life`. After the last step it does nothing.
  */
 export class NodeProcess {
   readonly outbox: Outbox;
@@ -45,12 +45,12 @@ export class NodeProcess {
     this.reports = startReports(this.outbox, journal, () => {});
   }
 
-  /** Takes the connection that the node has. */
+  /** Uses the node's connection. */
   connected(): void {
     this.#enter({ status: "connected", hello: {} as HelloOk });
   }
 
-  /** Connects, as often as the connection is lost, until no request is under way. */
+  /** Connects again after each lost connection, until no request is pending. */
   async settle(): Promise<void> {
     for (;;) {
       if (this.#state.status !== "connected") {
@@ -58,7 +58,7 @@ export class NodeProcess {
         this.connected();
       }
       await Promise.all(this.#requests);
-      // What follows from an answer runs in between.
+      // The handling of an answer runs in between.
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#requests.size === 0 && this.#state.status === "connected") return;
     }
@@ -82,7 +82,7 @@ export class NodeProcess {
         );
         this.#requests.add(done);
         void done.then(() => this.#requests.delete(done));
-        // Who is dead hears nothing.
+        // A dead process receives nothing.
         return request.catch((error) =>
           error instanceof Killed ? new Promise(() => {}) : fail(error),
         ) as never;
@@ -127,7 +127,7 @@ function take(life: Life, step: string): void {
   life.calls.push(step);
 }
 
-/** The file system of a process. The write during which it dies is half done. */
+/** The file system of a process. If it dies during a write, half of the text is written. */
 function mortalFiles(life: Life): JournalProcess {
   const files = new Proxy(fs, {
     get(of, name: keyof JournalProcess["files"]) {

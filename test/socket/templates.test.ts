@@ -15,7 +15,7 @@ const names = [
 ];
 
 describe("the files a new agent starts with", () => {
-  it("are all written into an empty workspace, the ceremony first", async () => {
+  it("are all written to an empty workspace, the ceremony first", async () => {
     const bucket = createMemoryBucket({ "agents/other/SOUL.md": "x" });
     expect(await writeTemplates(bucket, "main")).toEqual(names);
     for (const name of names) expect(bucket.peek(`agents/main/${name}`)?.trim()).toBeTruthy();
@@ -30,7 +30,7 @@ describe("the files a new agent starts with", () => {
       expect(agents).toContain(`${heading}\n`);
   });
 
-  it("C6: name memory/ for the notes of days, and no other folder", async () => {
+  it("C6: name memory/ for daily notes, and no other folder", async () => {
     const bucket = createMemoryBucket();
     await writeTemplates(bucket, "main");
     const texts = names.map((name) => bucket.peek(`agents/main/${name}`)).join("\n");
@@ -47,7 +47,7 @@ describe("the files a new agent starts with", () => {
     expect(files).not.toHaveProperty("heartbeat");
   });
 
-  it("never replace what is there", async () => {
+  it("never replace existing files", async () => {
     const bucket = createMemoryBucket({ "agents/main/SOUL.md": "mine" });
     const written = await writeTemplates(bucket, "main");
     expect(written).toEqual(names.filter((name) => !["SOUL.md", "BOOTSTRAP.md"].includes(name)));
@@ -55,7 +55,7 @@ describe("the files a new agent starts with", () => {
     expect(await writeTemplates(bucket, "main")).toEqual([]);
   });
 
-  it("do not send an agent through the ceremony a second time", async () => {
+  it("do not repeat the ceremony", async () => {
     const bucket = createMemoryBucket();
     await writeTemplates(bucket, "main");
     await bucket.delete("agents/main/BOOTSTRAP.md");
@@ -63,7 +63,7 @@ describe("the files a new agent starts with", () => {
     expect(await writeTemplates(bucket, "main")).toEqual(["TOOLS.md"]);
   });
 
-  it("are completed when the first writing broke off", async () => {
+  it("are completed if the first write was interrupted", async () => {
     const bucket = createMemoryBucket();
     const broken = {
       ...bucket,
@@ -77,7 +77,7 @@ describe("the files a new agent starts with", () => {
     expect(bucket.keys().sort()).toEqual(names.map((name) => `agents/main/${name}`).sort());
   });
 
-  it("are each written once by two who write at the same moment", async () => {
+  it("are each written once by two parallel writers", async () => {
     const bucket = createMemoryBucket();
     const written = await Promise.all([writeTemplates(bucket, "main"), writeTemplates(bucket, "main")]);
     expect(written.flat().sort()).toEqual([...names].sort());

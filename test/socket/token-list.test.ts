@@ -20,7 +20,7 @@ async function connect(connectionId: string, token: string): Promise<void> {
   expect(connected).toMatchObject({ ok: true });
 }
 
-it("token.list tells which tokens are in use now, however long ago their connections were opened", async () => {
+it("token.list shows the tokens in use, even if their connections are old", async () => {
   const owner = await world.token(["admin"]);
   const laptop = await world.token(["client", "node"]);
   const unused = await world.token(["client"]);

@@ -30,7 +30,7 @@ const summary = (count: number): Message => ({
   timestamp: 1,
 });
 
-/** A live session of agent `main`, with parts that were archived before. */
+/** A live session of agent `main`, with archived parts. */
 async function live(messages: Message[], ...parts: Message[][]): Promise<SessionState> {
   const sessionKey = `agent:main:s${++sessions}`;
   const session: SessionState = {
@@ -59,7 +59,7 @@ async function reset(session: SessionState): Promise<void> {
 const page = (session: SessionState, more: object = {}) =>
   readTranscriptPage(state, { agentId: "main", maxBytes: 10_000, ...session, ...more });
 
-/** All pages, and what they hold together. */
+/** All pages, and their joined content. */
 async function read(session: SessionState, maxBytes: number) {
   const pages: TranscriptPage[] = [];
   const messages: Message[] = [];
@@ -80,7 +80,7 @@ async function read(session: SessionState, maxBytes: number) {
 
 describe("a conversation, page by page", () => {
   it.each([300, 1000, 100_000])(
-    "is its parts in order, then what is live (%i bytes a page)",
+    "has its parts in order, then the live messages (%i bytes per page)",
     async (maxBytes) => {
       const session = await live(say(61, 90), say(1, 30), say(31, 60));
       const { pages, messages } = await read(session, maxBytes);
@@ -93,7 +93,7 @@ describe("a conversation, page by page", () => {
     },
   );
 
-  it("is its parts, then its archive, once the session was reset", async () => {
+  it("has its parts, then its archive, after a reset", async () => {
     const session = await live(say(31, 60), say(1, 30));
     await reset(session);
     const { pages, messages } = await read(session, 1000);
@@ -106,7 +106,7 @@ describe("a conversation, page by page", () => {
     expect(pages[1]).not.toHaveProperty("metadata");
   });
 
-  it("brings a message that is larger than a page in pieces", async () => {
+  it("splits a message that is larger than a page", async () => {
     const messages = [...say(1, 3), ...say(4, 4, 2000), ...say(5, 6), ...say(7, 7, 3000)];
     const session = await live(messages);
     expect((await read(session, 2500)).messages).toEqual(messages);
@@ -116,7 +116,7 @@ describe("a conversation, page by page", () => {
     expect(pages.filter(({ piece }) => piece).length).toBeGreaterThan(10);
   });
 
-  it("goes on when the session is reset between two pages", async () => {
+  it("continues if the session is reset between two pages", async () => {
     const session = await live(say(31, 60), say(1, 30));
     const first = await page(session, { maxBytes: 6500 });
     expect(first.messages.length).toBeGreaterThan(30);
@@ -125,7 +125,7 @@ describe("a conversation, page by page", () => {
     expect([...first.messages, ...rest.messages]).toEqual(say(1, 60));
   });
 
-  it("has to be begun again when it is compacted between two pages", async () => {
+  it("has to be started again if it is compacted between two pages", async () => {
     const session = await live(say(1, 60));
     const { next } = await page(session, { maxBytes: 1000 });
     await archivePart(state.bucket, session, 2000, { count: 30, stream: say(1, 30) });
@@ -134,7 +134,7 @@ describe("a conversation, page by page", () => {
     await expect(page(session, { next })).rejects.toMatchObject({ code: 409, retryable: true });
   });
 
-  it("has no summaries in it, but where the part that one stands for is missing", async () => {
+  it("contains no summary, unless the archived part is missing", async () => {
     const parts = [say(1, 10), [summary(10), ...say(11, 20)]];
     const session = await live([summary(20), ...say(21, 30)], ...parts);
     expect((await read(session, 300)).messages).toEqual(say(1, 30));
@@ -144,7 +144,7 @@ describe("a conversation, page by page", () => {
     expect((await read(session, 1000)).messages).toEqual([summary(10), ...say(11, 30)]);
   });
 
-  it("is whole when it is compacted or reset while a page of it is read", async () => {
+  it("is complete if it is compacted or reset while a page is read", async () => {
     const session = await live(say(1, 60));
     for (const happens of [
       async () => {
@@ -174,12 +174,12 @@ describe("a conversation, page by page", () => {
     }
   });
 
-  it("is found by a part of it where no session is named", async () => {
+  it("is found by one of its parts if no session is named", async () => {
     const session = await live(say(3, 4), say(1, 2));
     expect((await page(session, { sessionKey: undefined })).messages).toEqual(say(1, 4));
   });
 
-  it("that is nowhere is 404, and so is one that is no id", async () => {
+  it("is 404 if it does not exist, and for an invalid id", async () => {
     const session = await live(say(1, 2));
     for (const sessionId of ["none", "../id-1", ""]) {
       await expect(page(session, { sessionId })).rejects.toMatchObject({ code: 404 });
@@ -196,7 +196,7 @@ describe("a whole conversation", () => {
   const whole = (session: SessionState, maxBytes = 1_000_000) =>
     readConversation(state, { agentId: "main", sessionId: session.sessionId }, maxBytes);
 
-  it("is read at once, with its session's key, live or archived", async () => {
+  it("is read with its session's key, live or archived", async () => {
     const session = await live([summary(60), ...say(61, 90)], say(1, 30), say(31, 60));
     const parts = [
       { at: 1000, messages: 30 },
@@ -208,7 +208,7 @@ describe("a whole conversation", () => {
     expect(await whole(session)).toEqual(expected);
   });
 
-  it("is refused above the limit, and where there is none", async () => {
+  it("is refused above the limit, and if there is none", async () => {
     const session = await live(say(1, 30), say(1, 30));
     await expect(whole(session, 1000)).rejects.toMatchObject({ code: 413 });
     await expect(whole({ ...session, sessionId: "another" })).rejects.toMatchObject({ code: 404 });

@@ -51,7 +51,7 @@ const fire = (at = boundary) => resetIfDue(timer, { kind: "reset-due", sessionKe
 const current = async () => (await readSession(state.table, sessionKey))!;
 
 describe("the schedule of a reset", () => {
-  it("asks the agent for it when it is due", async () => {
+  it("requests it from the agent when it is due", async () => {
     await session({});
     await fire();
     expect((await current()).inbox).toEqual([
@@ -67,14 +67,14 @@ describe("the schedule of a reset", () => {
     expect(scheduled).toEqual([]);
   });
 
-  it("asks once, however often it is delivered", async () => {
+  it("requests it once, even if it is delivered again", async () => {
     await session({});
     await Promise.all([fire(), fire(), fire()]);
     await fire();
     expect((await current()).inbox).toHaveLength(1);
   });
 
-  it("looks further when the session was used since the boundary", async () => {
+  it("plans the next check if the session was used since the boundary", async () => {
     await session({ updatedAt: boundary + 5000 });
     await fire();
     expect((await current()).inbox).toEqual([]);
@@ -85,7 +85,7 @@ describe("the schedule of a reset", () => {
     expect((await current()).resetScheduledFor).toBe(nextBoundary);
   });
 
-  it("looks again at the time at which an idle session will be due", async () => {
+  it("checks again when an idle session will be due", async () => {
     const updatedAt = boundary - 10 * minute;
     await session({ resetPolicy: { mode: "idle", idleMinutes: 30 }, updatedAt });
     await fire();
@@ -96,7 +96,7 @@ describe("the schedule of a reset", () => {
     expect((await current()).inbox).toHaveLength(1);
   });
 
-  it("does nothing when another one has taken its place, or the session was reset", async () => {
+  it("does nothing if another one has replaced it, or the session was reset", async () => {
     await session({ resetScheduledFor: nextBoundary });
     await fire();
     await session({ resetScheduledFor: undefined });
@@ -105,27 +105,27 @@ describe("the schedule of a reset", () => {
     expect([woken, scheduled]).toEqual([[], []]);
   });
 
-  it("does nothing for a session that is not there", async () => {
+  it("does nothing for a missing session", async () => {
     await fire();
     expect([woken, scheduled]).toEqual([[], []]);
     expect(await readSession(state.table, sessionKey)).toBeUndefined();
   });
 
-  it("ends with a session in which nothing was said since its last reset", async () => {
+  it("ends if the session has no messages since its last reset", async () => {
     await session({ head: 0 });
     await fire();
     expect((await current()).resetScheduledFor).toBeUndefined();
     expect([woken, scheduled]).toEqual([[], []]);
   });
 
-  it("ends when the policy has become manual", async () => {
+  it("ends if the policy has become manual", async () => {
     await session({ resetPolicy: { mode: "manual" } });
     await fire();
     expect((await current()).resetScheduledFor).toBeUndefined();
     expect([woken, scheduled]).toEqual([[], []]);
   });
 
-  it("leaves a session alone that is at work, and looks again later", async () => {
+  it("does not disturb a busy session, and checks again later", async () => {
     const run = {
       runId: "r",
       phase: "tools",
@@ -141,7 +141,7 @@ describe("the schedule of a reset", () => {
     expect(scheduled).toMatchObject([{ at: nextBoundary }]);
   });
 
-  it("is made for a session whose policy was set by hand, before anything else is said in it", async () => {
+  it("is created when a session's policy is set, before the next message", async () => {
     await session({ resetScheduledFor: undefined, resetPolicy: { mode: "idle", idleMinutes: 90 } });
     await planReset(timer, await current(), now);
     const at = boundary + 30 * minute + 1;
@@ -149,7 +149,7 @@ describe("the schedule of a reset", () => {
     expect((await current()).resetScheduledFor).toBe(at);
   });
 
-  it("is made earlier when a new policy asks for it, and the later one then does nothing", async () => {
+  it("is created earlier if a new policy requires it, and the later one then does nothing", async () => {
     await session({ resetScheduledFor: nextBoundary, resetPolicy: { mode: "idle", idleMinutes: 90 } });
     await planReset(timer, await current(), now);
     await fire(nextBoundary);

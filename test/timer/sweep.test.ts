@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => state.close());
 
-it("looks after all sessions, also behind one that cannot be, and fails for that one", async () => {
+it("checks all sessions, even after one that fails, and fails for that one", async () => {
   const keys = ["a", "b", "c"].map((name) => `agent:main:${name}`);
   for (const [at, key] of keys.entries()) {
     const entry = { id: "m", at, origin: { kind: "client" }, kind: "message", text: "hello" } as const;
@@ -27,7 +27,7 @@ it("looks after all sessions, also behind one that cannot be, and fails for that
   expect(woken).toEqual(keys.slice(1));
 });
 
-it("takes a session off the list that an agent let go of without knowing that it has nothing to do", async () => {
+it("unlists an idle session that an agent released without knowing that it was idle", async () => {
   const key = "agent:main:idle";
   const entry = { id: "m", at: 0, origin: { kind: "client" }, kind: "message", text: "hello" } as const;
   await appendEntry(state.table, key, entry, 0);
@@ -40,7 +40,7 @@ it("takes a session off the list that an agent let go of without knowing that it
   const sweepAt = (now: number) =>
     sweep({ table: state.table, wake: async () => {}, now: () => now } as unknown as Timer);
   await sweepAt(1000);
-  // Its agent is at work, and will let go itself.
+  // Its agent is working, and will release it.
   expect(await listed(1000)).toBe(1);
   await releaseUnfinished(state.table, lease, 1000);
   await sweepAt(2000);

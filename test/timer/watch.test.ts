@@ -42,11 +42,11 @@ const request = () =>
   }) as never;
 
 describe("the watch", () => {
-  it("succeeds while no function has noted a fault", async () => {
+  it("succeeds while no function has recorded a fault", async () => {
     await expect(fire({ kind: "watch" })).resolves.toBeUndefined();
   });
 
-  it("fails for a quarter of an hour after a function logged an error that it answered itself", async () => {
+  it("fails for a quarter of an hour after a function has logged an error", async () => {
     const broken = { ...state.table, get: () => Promise.reject(new Error("throttled")) };
     const answer = await createWebhookHandler(worldOver(broken))(request(), context);
     expect(answer).toMatchObject({ statusCode: 500 });
@@ -58,7 +58,7 @@ describe("the watch", () => {
     await expect(fire({ kind: "watch" })).resolves.toBeUndefined();
   });
 
-  it("fails after more than ten invocations a second of one function for a minute", async () => {
+  it("fails after more than ten invocations per second of one function for a minute", async () => {
     const webhook = createWebhookHandler(worldOver(state.table));
     for (let count = 0; count < 600; count++) await webhook(request(), context);
     await expect(fire({ kind: "watch" })).resolves.toBeUndefined();

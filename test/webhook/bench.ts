@@ -23,19 +23,19 @@ export interface Bench {
   configuration: ConfigurationStore;
   /** Session keys for which the agent was woken. */
   woken: string[];
-  /** What the function works with: tests put something in between here. */
+  /** The function's dependencies, which tests can replace. */
   webhook: Webhook;
   /** Writes since they were last set to 0. */
   writes: number;
-  /** By how much the clock is ahead, in milliseconds. */
+  /** Milliseconds by which the clock is ahead. */
   ahead: number;
-  /** Sets a path of the configuration, in force at once. */
+  /** Sets a path of the configuration. Takes effect at once. */
   configure(path: string, value: unknown): Promise<void>;
   session(sessionKey: string): Promise<SessionState | undefined>;
   inbox(sessionKey: string): Promise<InboxEntry[]>;
-  /** Where the first entry of an inbox came from. */
+  /** The origin of an inbox's first entry. */
   origin(sessionKey: string): Promise<ChannelOrigin>;
-  /** Delivers as the agent does. @param wait told of every wait between tries, which takes no time */
+  /** Delivers like the agent. @param wait called for every wait between attempts, which takes no time */
   deliver(origin: ChannelOrigin, id: string, text: string, wait?: (ms: number) => void): Promise<object>;
   close(): Promise<void>;
 }

@@ -54,7 +54,7 @@ const pass = (ms: number) => {
 };
 
 describe("Discord", () => {
-  it("has its ping answered, if it is Discord that asks", async () => {
+  it("gets its ping answered, if the request is really from Discord", async () => {
     expect(await deliver(pingInteraction())).toEqual([200, { type: 1 }]);
     const { headers, body } = discord.sign(pingInteraction());
     const zeros = { ...headers, "x-signature-ed25519": "0".repeat(128) };
@@ -64,7 +64,7 @@ describe("Discord", () => {
     }
   });
 
-  it("brings a command's text into the inbox, and shows at once that an answer is being written", async () => {
+  it("delivers a command's text to the inbox, and shows at once that an answer is being written", async () => {
     const interaction = directCommand("hello");
     expect(await deliver(interaction)).toEqual(pending);
     expect(await on.inbox(main)).toMatchObject([
@@ -83,7 +83,7 @@ describe("Discord", () => {
     expect(discord.calls).toEqual([]);
   });
 
-  it("has the answer put in that place, and its further parts behind it", async () => {
+  it("shows the answer in that place, and its further parts after it", async () => {
     const interaction = guildCommand("hello");
     await deliver(interaction);
     const parts = ["a", "b", "c"].map((letter) => letter.repeat(1500));
@@ -100,7 +100,7 @@ describe("Discord", () => {
     expect(discord.calls[1]?.body).toEqual({ content: parts[0], flags: 4, allowed_mentions: { parse: [] } });
   });
 
-  it("has what comes after a quarter of an hour sent by the bot to the channel, also of a thread", async () => {
+  it("gets an answer after a quarter of an hour as the bot's message in the channel or thread", async () => {
     await deliver(guildCommand("hello"));
     const inThread = { id: "86779385450594", type: 11, name: "plans", parent_id: "645027906669510999" };
     await deliver(guildCommand("and here", { channel: inThread, channel_id: inThread.id }));
@@ -119,7 +119,7 @@ describe("Discord", () => {
     );
   });
 
-  it("takes an answer as the bot's own when it has closed the interaction before its time", async () => {
+  it("gets an answer as the bot's message if it has closed the interaction early", async () => {
     const interaction = guildCommand("hello");
     await deliver(interaction);
     discord.interactions.get(interaction.token)!.isExpired = true;
@@ -128,7 +128,7 @@ describe("Discord", () => {
     expect(discord.messages).toMatchObject([{ content: "done" }]);
   });
 
-  it("may not know of an interaction yet when the answer is quick: that is waited for", async () => {
+  it("may not know an interaction yet if the answer is quick: then the answer is sent again", async () => {
     const interaction = guildCommand("hello");
     await deliver(interaction);
     const known = discord.interactions.get(interaction.token)!;
@@ -145,18 +145,18 @@ describe("Discord", () => {
     expect(discord.messages).toEqual([]);
   });
 
-  it("keeps what was said before, and takes the same text only once", async () => {
+  it("keeps earlier messages, and shows the same text only once", async () => {
     const interaction = guildCommand("hello");
     await deliver(interaction);
     const origin = await on.origin(room);
-    // The answer takes effect, and the connection is lost before that is known.
+    // The answer takes effect, but the connection is lost before the response.
     discord.fail("PATCH", { drop: true, after: true });
     expect(await on.deliver(origin, "a", "first")).toEqual({ ok: true });
     expect(await on.deliver(origin, "b", "second")).toEqual({ ok: true });
     expect(shownFor(interaction)).toEqual(["first", "second"]);
   });
 
-  it("shows what a command answers, at once and without another call", async () => {
+  it("shows a command's answer at once, without another call", async () => {
     const status = directCommand("/status");
     expect(await deliver(status)).toEqual([
       200,
@@ -178,7 +178,7 @@ describe("Discord", () => {
     expect(await on.inbox(main)).toEqual([]);
   });
 
-  it("shows the status beside a message, and the answer to the message as well", async () => {
+  it("shows the status of a message, and the answer to the message too", async () => {
     const interaction = directCommand("why? /status");
     const [, shown] = await deliver(interaction);
     expect(shown).toMatchObject({ type: 4, data: { content: expect.stringContaining("Session:") } });
@@ -186,7 +186,7 @@ describe("Discord", () => {
     expect(shownFor(interaction)).toEqual([expect.stringContaining("Session:"), "because"]);
   });
 
-  it("shows whoever was not let in, and nobody else, that there is nothing for them: and nothing more", async () => {
+  it("shows only the refused sender that there is no answer", async () => {
     const refused = {
       type: 4,
       data: { content: "Not available.", flags: 64, allowed_mentions: { parse: [] } },
@@ -202,7 +202,7 @@ describe("Discord", () => {
     expect(discord.calls).toEqual([]);
   });
 
-  it("shows who asks to be let in once that their message waits, and in a server nothing", async () => {
+  it("shows an unknown sender once that the message waits, and nothing in a server", async () => {
     await configure({ dmPolicy: "pairing", owners: [] });
     const [, shown] = await deliver(directCommand("/model openai/gpt-5"));
     expect(shown).toMatchObject({
@@ -216,7 +216,7 @@ describe("Discord", () => {
     expect(await on.inbox(main)).toEqual([]);
   });
 
-  it("lets in by a user's id or a channel's", async () => {
+  it("admits by the id of a user or a channel", async () => {
     await configure({ dmPolicy: "allowlist", owners: [], allowFrom: ["53908232506183680"] });
     expect(await deliver(directCommand("hello"))).toEqual(pending);
     await on.configure("channels.discord.allowFrom", ["645027906669510999"]);
@@ -224,7 +224,7 @@ describe("Discord", () => {
     expect(on.woken).toEqual(["agent:main:discord:guest:53908232506183680", room]);
   });
 
-  it("brings a message that a command is given on, which is no command by itself", async () => {
+  it("delivers the message that a command refers to, which is not a command itself", async () => {
     const author = { id: "7", username: "bob", global_name: "Bob [admin]" };
     const url = "https://cdn.discordapp.com/attachments/1/1/plan.pdf";
     const attachments = [{ id: "1", filename: "plan.pdf", content_type: "application/pdf", url }];
@@ -237,13 +237,13 @@ describe("Discord", () => {
     ]);
   });
 
-  it("delivers an interaction once; a second time it is the same message", async () => {
+  it("may deliver an interaction twice: it is one message", async () => {
     const interaction = directCommand("hello");
     for (let time = 0; time < 3; time++) expect(await deliver(interaction)).toEqual(pending);
     expect(await on.inbox(main)).toHaveLength(1);
   });
 
-  it("is not read without its secret and its key", async () => {
+  it("is refused without its secret and its key", async () => {
     for (const missing of ["botToken", "publicKey", "applicationId"]) {
       const { [missing]: _left, ...rest } = accountSettings();
       await on.configure("channels.discord.accounts.half", rest);
@@ -253,7 +253,7 @@ describe("Discord", () => {
     expect(on.writes).toBe(0);
   });
 
-  it("is waited for as long as it asks, and says why it does not take an answer", async () => {
+  it("gets the requested wait, and gives the reason why it refuses an answer", async () => {
     await deliver(guildCommand("hello"));
     const origin = await on.origin(room);
     const waits: number[] = [];
@@ -270,7 +270,7 @@ describe("Discord", () => {
     });
   });
 
-  it("leaves neither a token nor what was written in the log or in a reason", async () => {
+  it("leaves no token and no message text in the log or in a reason", async () => {
     const interaction = guildCommand("a private word");
     await deliver(interaction);
     await deliver(guildCommand("/status"));

@@ -16,13 +16,13 @@ export interface WebhookState extends ChannelState {
   url: string;
   /** Session keys for which the agent was woken. */
   woken: string[];
-  /** What the function works with: tests put something in between here. */
+  /** The function's dependencies, which tests can replace. */
   webhook: Webhook;
-  /** The function as a new process has it. */
+  /** The function in a new process. */
   build(over?: Partial<Pick<Webhook, "table" | "channels" | "now">>): Webhook;
-  /** Delivers as Telegram does, with the secret. @returns the HTTP status */
+  /** Delivers like Telegram, with the secret. @returns the HTTP status */
   deliver(update: TelegramUpdate, secret?: string, account?: string): Promise<number>;
-  /** Configures the Telegram channel besides its account, in force at once. */
+  /** Configures the Telegram channel in addition to its account. Takes effect at once. */
   configure(settings: object): Promise<void>;
   session(sessionKey: string): Promise<SessionState | undefined>;
   inbox(sessionKey: string): Promise<InboxEntry[]>;

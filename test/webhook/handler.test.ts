@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 describe("the webhook function", () => {
-  it("takes a message of Telegram and wakes the agent", async () => {
+  it("accepts a message of Telegram and wakes the agent", async () => {
     const update = textUpdate("a private word");
     const to = { url: `${url}/telegram`, secret: webhookSecret };
     expect(await on.telegram.deliver(update, to)).toEqual({ status: 200, text: "{}" });
@@ -40,7 +40,7 @@ describe("the webhook function", () => {
     expect(session?.inbox.map(({ id }) => id)).toEqual([`telegram:default:${update.update_id}`]);
   });
 
-  it("answers 500, without a word of why, when something of ours fails", async () => {
+  it("answers 500 without a reason after an internal error", async () => {
     on.telegram.fail("getMe", { status: 500, description: "Internal" });
     const chat = { id: -5, type: "group" as const, title: "Family" };
     const to = { url: `${url}/telegram/default`, secret: webhookSecret };
@@ -49,7 +49,7 @@ describe("the webhook function", () => {
     expect(lines.join("")).toContain("cannot read the bot's username: 500 Internal");
   });
 
-  it("logs what happened, and neither a secret nor what was written", async () => {
+  it("logs events, but no secret and no message text", async () => {
     const to = { url: `${url}/telegram/default`, secret: "a-wrong-secret" };
     await on.telegram.deliver(textUpdate("a private word"), to);
     const log = lines.join("");

@@ -25,11 +25,11 @@ const discordKeys = [
 ];
 
 interface Case {
-  /** What the account needs, with these secrets. */
+  /** The account's settings with these secrets. */
   settings(secret: string, index: number): Record<string, string>;
-  /** A request that is taken, for the account with the secret `first`. */
+  /** An accepted request for the account with the secret `first`. */
   valid(): SignedRequest;
-  /** What a signature, or the secret, stands for. */
+  /** The parts that the signature, or the secret, protects. */
   parts: MutationName[];
   required: string[];
 }
@@ -48,7 +48,7 @@ const cases: Record<ChannelName, Case> = {
       headers: { "content-type": "application/json", "x-telegram-bot-api-secret-token": first },
       body: JSON.stringify(textUpdate("hello")),
     }),
-    // Telegram does not sign, it knows a secret: whoever has it may send what they like.
+    // Telegram does not sign requests but sends a secret: a sender with the secret may send any body.
     parts: ["header", "path", "account", "method"],
     required: ["botToken", "webhookSecret"],
   },
@@ -88,7 +88,7 @@ beforeAll(async () => {
   vi.spyOn(process.stdout, "write").mockImplementation(() => true);
   on = await startBench();
   for (const [name, { settings }] of Object.entries(cases)) {
-    // Nothing is there: a call of the platform's API would fail, not leave the machine.
+    // Nothing listens there: a call of the platform's API would fail and not leave the machine.
     const apiBaseUrl = "http://127.0.0.1:1";
     await on.configure(`channels.${name}`, {
       dmPolicy: "open",
@@ -107,7 +107,7 @@ afterAll(async () => {
 });
 
 describe.each(Object.entries(cases))("a request of %s", (name, { valid, parts, settings, required }) => {
-  it("is refused however it was changed, and nothing of it is stored", async () => {
+  it("is refused after any change, and nothing is stored", async () => {
     const random = seededRandom(20_260_928);
     const request = valid();
     on.writes = 0;
@@ -119,13 +119,13 @@ describe.each(Object.entries(cases))("a request of %s", (name, { valid, parts, s
     }
     expect([on.writes, on.woken]).toEqual([0, []]);
     expect(await on.session("agent:main:main")).toBeUndefined();
-    // The one that they were made of is taken.
+    // The original request is accepted.
     expect(await callWebhook(on.url, request)).toMatchObject({ status: 200 });
     expect(on.woken).toEqual(["agent:main:main"]);
     await on.table.delete({ pk: "S#agent:main:main", sk: "META" });
   });
 
-  it("is not even read where something that the channel needs is missing", async () => {
+  it("is not read if a required setting is missing", async () => {
     const channel = ownValue(on.webhook.channels, name) as Channel;
     const unread: Channel = { ...channel, receive: () => Promise.reject(new Error("it was read")) };
     for (const missing of required) {
@@ -141,8 +141,8 @@ describe.each(Object.entries(cases))("a request of %s", (name, { valid, parts, s
   });
 });
 
-describe("Meta's question whether a webhook is ours", () => {
-  it("is refused however it was changed", async () => {
+describe("Meta's verification of a webhook", () => {
+  it("is refused after any change", async () => {
     const random = seededRandom(20_260_929);
     const request = challengeRequest(first, "1158201444");
     for (let count = 0; count < mutationsEach; count++) {
@@ -155,8 +155,8 @@ describe("Meta's question whether a webhook is ours", () => {
   });
 });
 
-describe("a request of Slack's that was taken down and comes again later", () => {
-  it("is refused from five minutes on, and before its time as well", async () => {
+describe("a recorded request of Slack that is replayed later", () => {
+  it("is refused after five minutes, and if it is from the future", async () => {
     const body = JSON.stringify(directMessage("hello"));
     for (const [age, status] of [
       [400, 401],

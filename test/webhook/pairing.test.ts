@@ -33,15 +33,15 @@ const sent = () => on.telegram.sent.map(({ text }) => text);
 const allowed = async () => (await on.configuration.load({ fresh: true })).channels.telegram?.allowFrom;
 const requests = () => listRequests(on.table, clock);
 
-/** What the socket function approves with, as a new process has it. */
+/** The dependencies of an approval in a new process. */
 function approving(over: Partial<Pick<Approving, "table">> = {}): Approving {
   const table = over.table ?? on.table;
   const configuration = openConfiguration(table, on.secrets);
   return { ...on.build({ table, now: () => clock }), configuration };
 }
 
-describe("a sender who is not known, where pairing is on", () => {
-  it("is told once that the message waits, and becomes a request", async () => {
+describe("an unknown sender, if pairing is on", () => {
+  it("sees once that the message waits, and becomes a request", async () => {
     const update = textUpdate("hello");
     for (let time = 0; time < 3; time++) expect(await on.deliver(update)).toBe(200);
     expect(await on.deliver(textUpdate("are you there?"))).toBe(200);
@@ -61,13 +61,13 @@ describe("a sender who is not known, where pairing is on", () => {
     expect(await on.session(guest)).toBeUndefined();
   });
 
-  it("cannot ask in a group", async () => {
+  it("cannot request access in a group", async () => {
     expect(await on.deliver(groupUpdate("@gsv_test_bot hello"))).toBe(200);
     expect(await requests()).toEqual([]);
     expect(sent()).toEqual([]);
   });
 
-  it("is told by the platform's own answer where that is shown, and a second time nothing", async () => {
+  it("sees it in the platform's own answer if that is shown, and nothing the second time", async () => {
     const address = { channel: "telegram", accountId: "default" };
     const first = await handleInbound(on.webhook, address, message("1"), true);
     expect(first).toMatchObject({ status: "pending_pairing", answer: expect.stringMatching(waits) });
@@ -76,7 +76,7 @@ describe("a sender who is not known, where pairing is on", () => {
     expect(sent()).toEqual([]);
   });
 
-  it("is known by the id alone, whatever form it has, and never as everybody", async () => {
+  it("is identified only by the id, in any form, and never as everybody", async () => {
     const address = { channel: "whatsapp", accountId: "default" };
     await on.configuration.set("channels.whatsapp", { dmPolicy: "pairing" });
     await handleInbound(on.webhook, address, message("31628552611@s.whatsapp.net"));
@@ -91,7 +91,7 @@ describe("a sender who is not known, where pairing is on", () => {
 });
 
 describe("an approval", () => {
-  it("lets the sender in, and takes the message that waited", async () => {
+  it("admits the sender, and accepts the held message", async () => {
     const update = textUpdate("hello", { date: 1_780_000_000, messageId: 77 });
     await on.deliver(update);
     expect(await approveSender(approving(), ann)).toEqual({
@@ -111,7 +111,7 @@ describe("an approval", () => {
     expect(await requests()).toEqual([]);
   });
 
-  it("is seen at once by a function that keeps an older configuration", async () => {
+  it("is seen at once by a function with an older cached configuration", async () => {
     await on.deliver(textUpdate("hello"));
     await approveSender(approving(), ann);
     await on.deliver(textUpdate("and this"));
@@ -119,7 +119,7 @@ describe("an approval", () => {
     expect(sent()).toHaveLength(1);
   });
 
-  it("answers a command that waited, once, however often it is repeated and by however many at once", async () => {
+  it("answers a held command once, even if the approval is repeated or runs in parallel", async () => {
     await on.deliver(textUpdate("/help"));
     await Promise.all([approveSender(approving(), ann), approveSender(approving(), ann)]);
     await approveSender(approving(), ann);
@@ -127,7 +127,7 @@ describe("an approval", () => {
     expect(await allowed()).toEqual([ann.senderId]);
   });
 
-  it("as an owner answers what waited with an owner's rights, and leaves allowFrom alone", async () => {
+  it("as an owner handles held messages with an owner's rights, and does not change allowFrom", async () => {
     await on.deliver(textUpdate("/model openai/gpt-5"));
     expect(await approveSender(approving(), { ...ann, owner: true })).toMatchObject({ role: "owner" });
     expect(sent()).toEqual([
@@ -151,7 +151,7 @@ describe("an approval", () => {
     expect([(await on.inbox(guest)).length, (await on.inbox("agent:main:main")).length]).toEqual([2, 1]);
   });
 
-  it("of two at once takes the message once", async () => {
+  it("by two callers at once accepts the message once", async () => {
     await on.deliver(textUpdate("hello"));
     await Promise.all(Array.from({ length: 5 }, () => approveSender(approving(), ann)));
     expect(await on.inbox(guest)).toHaveLength(1);
@@ -165,7 +165,7 @@ describe("an approval", () => {
     for (const id of ids) expect(await on.inbox(guestOf(id))).toHaveLength(1);
   });
 
-  it("takes what the sender wrote to each account of the channel", async () => {
+  it("accepts the sender's messages to every account of the channel", async () => {
     await handleInbound(on.webhook, { channel: "telegram", accountId: "default" }, message("7"));
     await handleInbound(on.webhook, { channel: "telegram", accountId: "second" }, message("7"));
     await approveSender(approving(), { ...ann, senderId: "7" });
@@ -175,7 +175,7 @@ describe("an approval", () => {
     ]);
   });
 
-  it("of somebody who does not ask is refused, and so is one where the channel is closed", async () => {
+  it("of a sender without a request is refused, and so is one on a closed channel", async () => {
     await expect(approveSender(approving(), ann)).rejects.toMatchObject({ code: 404 });
     await expect(rejectSender(approving(), ann)).rejects.toMatchObject({ code: 404 });
     await on.deliver(textUpdate("hello"));
@@ -184,9 +184,9 @@ describe("an approval", () => {
     expect(await allowed()).toBeUndefined();
   });
 
-  it("that comes while a message is being held loses neither", async () => {
+  it("during the holding of a message loses neither", async () => {
     await on.deliver(textUpdate("from the first account"));
-    // The approval begins and ends between the other account's look at the list and its request.
+    // The approval runs between the other account's read of the list and its request.
     let begun = false;
     const table: Table = {
       ...on.table,
@@ -211,7 +211,7 @@ describe("an approval", () => {
 });
 
 describe("a rejection", () => {
-  it("forgets the request and its message; who writes again asks again", async () => {
+  it("deletes the request and its message; a later message creates a new request", async () => {
     await on.deliver(textUpdate("hello"));
     expect(await rejectSender(approving(), ann)).toEqual({ senderId: ann.senderId });
     expect(await requests()).toEqual([]);
@@ -223,7 +223,7 @@ describe("a rejection", () => {
 });
 
 describe("requests", () => {
-  it("are at most so many on an account, and on another account as many again", async () => {
+  it("are limited per account", async () => {
     const address = { channel: "telegram", accountId: "default" };
     for (let id = 1; id <= maxRequests; id++) await openRequest(on.table, address, message(`${id}`), clock);
     expect(await on.deliver(textUpdate("hello"))).toBe(200);
@@ -233,14 +233,14 @@ describe("requests", () => {
     expect(await openRequest(on.table, other, message("1"), clock)).toMatchObject({ state: "open" });
   });
 
-  it("that come at once are all kept, as far as there is room", async () => {
+  it("that arrive at once are all kept up to the limit", async () => {
     const address = { channel: "telegram", accountId: "default" };
     const all = Array.from({ length: 8 }, (_, id) => openRequest(on.table, address, message(`${id}`), clock));
     expect(await Promise.all(all)).toHaveLength(8);
     expect(await requests()).toHaveLength(8);
   });
 
-  it("do not hold what is too large, and say so", async () => {
+  it("do not store a message that is too large, and say so", async () => {
     const address = { channel: "telegram", accountId: "default" };
     const large = { ...message(ann.senderId), text: "é".repeat(6000) };
     await handleInbound(on.webhook, address, large);
@@ -253,7 +253,7 @@ describe("requests", () => {
     expect(await on.inbox(guest)).toHaveLength(1);
   });
 
-  it("run out after two days, even where the table still has them, and may then be made again", async () => {
+  it("expire after two days, even if the table still has them, and may then be created again", async () => {
     await on.deliver(textUpdate("hello"));
     clock += requestLifeMs + 5000;
     expect(await requests()).toEqual([]);
@@ -313,7 +313,7 @@ describe("a process that dies", () => {
   });
 });
 
-/** Sent, and not heard of: the one thing that cannot be known. */
+/** Sent, but the response was lost: whether it took effect is unknown. */
 function isUnknowable(step: string, moment: "before" | "after"): boolean {
   return (step === "send" && moment === "after") || (step === "update TX" && moment === "before");
 }
@@ -327,7 +327,7 @@ async function steps(run: (around: Around) => Promise<void>): Promise<string[]> 
   return seen;
 }
 
-/** What a process works with, with something around every write and send. */
+/** The dependencies of a process, with a hook around every write and send. */
 function watched(around: Around): Approving {
   const name = (key: { pk: string }) => key.pk.split("#")[0];
   const { table } = on;

@@ -37,7 +37,7 @@ describe("the same update, delivered again and again", () => {
     expect(on.telegram.calls).toEqual([]);
   });
 
-  it("is known although its session remembers only the newest", async () => {
+  it("is recognized although its session remembers only the newest", async () => {
     const update = textUpdate("hello");
     await on.deliver(update);
     await on.table.update(metaKey(main), [set("recent", {}), remove("accepted"), set("inbox", [])]);
@@ -45,14 +45,14 @@ describe("the same update, delivered again and again", () => {
     expect(await on.inbox(main)).toEqual([]);
   });
 
-  it("is one reply, where it is a command", async () => {
+  it("is one reply, if it is a command", async () => {
     const update = textUpdate("/status");
     expect(await five(update)).toEqual(Array(5).fill(200));
     expect(await five(update)).toEqual(Array(5).fill(200));
     expect(on.telegram.sent).toHaveLength(1);
   });
 
-  it("is known for eight days, counted from the first", async () => {
+  it("is recognized for eight days after the first delivery", async () => {
     const update = textUpdate("hello");
     await on.deliver(update);
     const expiresAt = Number((await receipt(update))?.expiresAt);
@@ -78,7 +78,7 @@ describe("the same update, delivered again and again", () => {
 });
 
 describe("a fault during an intake", () => {
-  it("is answered with 500, and the next delivery takes the message", async () => {
+  it("is answered with 500, and the next delivery is accepted", async () => {
     const update = textUpdate("hello");
     on.webhook = { ...on.build(), wake: () => Promise.reject(new Error("no Lambda today")) };
     expect(await on.deliver(update)).toBe(500);
@@ -90,14 +90,14 @@ describe("a fault during an intake", () => {
     expect(await receipt(update)).toMatchObject({ state: "done" });
   });
 
-  it("behind a command does not have it carried out again: a stop never meets the next run", async () => {
+  it("after a command does not repeat the command: a stop never ends the next run", async () => {
     await on.deliver(textUpdate("hello", { updateId: 1 }));
     const update = textUpdate("/stop", { updateId: 2 });
     on.webhook = watched(deathBefore("send"));
     expect(await on.deliver(update)).toBe(500);
     const stopped = await readSession(on.table, main);
     expect(stopped?.stop).toBe("telegram:default:1");
-    // The agent ends that run, and begins the next one.
+    // The agent ends that run, and starts the next one.
     await on.table.update(metaKey(main), [remove("stop"), set("inbox", [])]);
     await on.deliver(textUpdate("and now?", { updateId: 3 }));
     clock += 30_000;
@@ -108,7 +108,7 @@ describe("a fault during an intake", () => {
   });
 
   it("at any step, before or after it, loses nothing and doubles nothing", async () => {
-    // Each case has a session of its own, by its sender.
+    // Each case has a separate sender, and so a separate session.
     await on.configuration.set("session.dmScope", "per-peer");
     for (const [text, steps, inbox, replies] of [
       ["hello", ["put RX", "put S", "update RX"], 1, 0],
@@ -119,7 +119,7 @@ describe("a fault during an intake", () => {
         seen.push(step);
         return go();
       });
-      // The first message of a session creates it, which takes a write that fails first.
+      // The first message creates its session; that needs another write after one that fails.
       await on.deliver(textUpdate(text, { from: { id: 1000 } }));
       expect(seen.filter((step) => step !== "update S")).toEqual(steps);
       for (const [index, step] of seen.entries()) {
@@ -131,7 +131,7 @@ describe("a fault during an intake", () => {
   });
 });
 
-/** A process that dies before a step, and does nothing from then on. */
+/** A process that dies before a step, and does nothing afterwards. */
 function deathBefore(last: string): Around {
   let isDead = false;
   return async (step, go) => {
@@ -166,7 +166,7 @@ async function survives(
   expect(await on.inbox(`agent:main:telegram:guest:${from.id}`), name).toHaveLength(inbox);
 }
 
-/** The function as a new process has it, with something around every write and send. */
+/** The function in a new process, with a hook around every write and send. */
 function watched(around: Around): Webhook {
   const telegram = channels.telegram!;
   const send: typeof telegram.send = (...args) => around("send", () => telegram.send(...args));

@@ -31,7 +31,7 @@ const deliver = async (body: object) => (await slack.deliver(on.url, body)).stat
 const texts = () => slack.posted.map(({ text }) => text);
 
 describe("Slack", () => {
-  it("has its address confirmed, if it is Slack that asks", async () => {
+  it("gets its address verification answered, if the request is really from Slack", async () => {
     const body = { token: "t", challenge: "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" };
     const asked = { ...body, type: "url_verification" };
     expect(await slack.deliver(on.url, asked)).toEqual({
@@ -46,7 +46,7 @@ describe("Slack", () => {
     ]);
   });
 
-  it("brings a direct message into the inbox, and its answer goes to where it came from", async () => {
+  it("delivers a direct message to the inbox, and gets the answer in the same place", async () => {
     const event = directMessage("what is 1 &lt; 2?", { ts: "1780000000.000100" });
     expect(await deliver(event)).toBe(200);
     expect(await on.inbox(main)).toMatchObject([
@@ -64,7 +64,7 @@ describe("Slack", () => {
     ]);
   });
 
-  it("brings mentions into the channel's session, and threads into their own, where they are answered", async () => {
+  it("delivers mentions to the channel's session, and threads to their own, where they are answered", async () => {
     await deliver(appMention("<@U0LAN0Z89> hello"));
     await deliver(appMention("<@U0LAN0Z89> and here?", { thread_ts: "1780000000.000200" }));
     const thread = `agent:main:slack:thread:${"c0lan2q65_1780000000.000200"}`;
@@ -88,7 +88,7 @@ describe("Slack", () => {
     ]);
   });
 
-  it("may deliver an event again, at once and later: it is one message, and one answer", async () => {
+  it("may deliver an event again, at once or later: it is one message with one answer", async () => {
     const event = directMessage("hello");
     const status = directMessage("/status");
     const five = (body: object) => Promise.all(Array.from({ length: 5 }, () => deliver(body)));
@@ -97,13 +97,13 @@ describe("Slack", () => {
     expect(texts()).toEqual([expect.stringContaining(`Session: ${main}`)]);
   });
 
-  it("has its longest message taken, and cut where it is more than an inbox holds", async () => {
+  it("may send its longest message, which is cut if it exceeds the inbox's limit", async () => {
     expect(await deliver(directMessage("漢".repeat(40_000)))).toBe(200);
     const cut = /^\[slack · [^\]]+\]\n漢{30000,}\n\[cut here: the message has 40000 characters\]$/;
     expect(await on.inbox(main)).toMatchObject([{ text: expect.stringMatching(cut) }]);
   });
 
-  it("tells of much that is nothing to the agent", async () => {
+  it("sends many events that the agent ignores", async () => {
     const nothing = [
       channelMessage("what a day"),
       channelMessage("<@U0LAN0Z89> comes as a mention too"),
@@ -118,7 +118,7 @@ describe("Slack", () => {
     expect(on.woken).toEqual([]);
   });
 
-  it("has everything in a channel answered where that is wanted, once, and by those alone who were let in", async () => {
+  it("gets every message in a channel answered once if configured, but only those of admitted users", async () => {
     const settings = { dmPolicy: "allowlist", allowFrom: ["U061F7AUR"], requireMention: false };
     await on.configure("channels.slack", { ...settings, accounts: { default: accountSettings() } });
     const text = "and <@U0LAN0Z89>?";
@@ -131,7 +131,7 @@ describe("Slack", () => {
     ]);
   });
 
-  it("is not read without its secrets", async () => {
+  it("is refused without its secrets", async () => {
     for (const missing of ["botToken", "signingSecret"]) {
       const { [missing]: _left, ...rest } = accountSettings() as Record<string, string>;
       await on.configure("channels.slack.accounts.half", rest);
@@ -140,7 +140,7 @@ describe("Slack", () => {
     expect(on.writes).toBe(0);
   });
 
-  it("is no way in for whoever was not let in", async () => {
+  it("admits no unknown sender", async () => {
     for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["U2"] }]) {
       await on.configure("channels.slack", { ...settings, accounts: { default: accountSettings() } });
       for (const text of ["hello", "/status", "/model openai/gpt-5"]) {
@@ -152,7 +152,7 @@ describe("Slack", () => {
     expect(slack.calls).toEqual([]);
   });
 
-  it("lets in by a user's id or a channel's, in any case", async () => {
+  it("admits by the id of a user or a channel, ignoring case", async () => {
     const settings = { dmPolicy: "allowlist", owners: [], allowFrom: ["u061f7aur"] };
     await on.configure("channels.slack", { ...settings, accounts: { default: accountSettings() } });
     await deliver(directMessage("hello"));
@@ -165,7 +165,7 @@ describe("Slack", () => {
     ]);
   });
 
-  it("is waited for as long as it asks, and tried again after a fault", async () => {
+  it("gets the requested wait, and another attempt after a fault", async () => {
     await deliver(directMessage("hello"));
     const origin = await on.origin(main);
     const waits: number[] = [];
@@ -179,7 +179,7 @@ describe("Slack", () => {
     expect(texts()).toEqual(["hi"]);
   });
 
-  it("says why it does not take an answer", async () => {
+  it("gives the reason why it refuses an answer", async () => {
     await deliver(directMessage("hello"));
     const origin = await on.origin(main);
     slack.closed.add("D024BE91L");
@@ -191,7 +191,7 @@ describe("Slack", () => {
     });
   });
 
-  it("leaves neither a secret nor what was written in the log", async () => {
+  it("leaves no secret and no message text in the log", async () => {
     const lines: string[] = [];
     vi.spyOn(process.stdout, "write").mockImplementation((line) => lines.push(String(line)) > 0);
     const event = directMessage("a private word");

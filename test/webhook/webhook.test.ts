@@ -47,13 +47,13 @@ function countWrites(): { writes: number } {
   return counted;
 }
 
-it("a direct message of white space alone is dropped, so that the platform does not repeat it", async () => {
+it("a direct message with only white space is dropped, so that the platform does not repeat it", async () => {
   expect(await on.deliver(textUpdate(" \n "))).toBe(200);
   expect(await on.session(main)).toBeUndefined();
   expect(on.woken).toEqual([]);
 });
 
-describe("a call of the webhook that is not a platform's", () => {
+describe("a request that is not from a platform", () => {
   it("with a wrong secret or none is refused, and nothing is stored or sent", async () => {
     const counted = countWrites();
     expect(await on.deliver(textUpdate("hello"), "wrong")).toBe(401);
@@ -64,7 +64,7 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(on.telegram.calls).toEqual([]);
   });
 
-  it("to an account that is not configured, or lacks its secret, answers 503, whatever it brings", async () => {
+  it("to an account that is not configured, or lacks its secret, answers 503 for any body", async () => {
     await on.configure({ dmPolicy: "open" });
     await on.configuration.set("channels.telegram.accounts.half", { botToken: "1:a" });
     const counted = countWrites();
@@ -76,7 +76,7 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(counted.writes).toBe(0);
   });
 
-  it("to an account that is stopped is answered as ever, and taken by nobody", async () => {
+  it("to a stopped account is answered as usual, and its message is dropped", async () => {
     await on.configuration.set("channels.telegram.accounts.default.enabled", false);
     on.webhook = on.build();
     const counted = countWrites();
@@ -86,7 +86,7 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(on.telegram.calls).toEqual([]);
   });
 
-  it("to an account that has just been started is taken, though the function keeps an older configuration", async () => {
+  it("to an account that has just been started is accepted, although the function has an older cached configuration", async () => {
     const path = "channels.telegram.accounts.default.enabled";
     await on.configuration.set(path, false);
     on.webhook = on.build();
@@ -97,7 +97,7 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(await on.inbox(main)).toHaveLength(1);
   });
 
-  it("to an account that has just been added is read, though the function keeps an older configuration", async () => {
+  it("to an account that has just been added is read, although the function has an older cached configuration", async () => {
     expect(await on.deliver(textUpdate("hello"), "wrong")).toBe(401);
     await on.configuration.set("channels.telegram.accounts.new", {
       botToken: on.telegram.token,
@@ -108,7 +108,7 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(await on.inbox(main)).toHaveLength(1);
   });
 
-  it("GET /health answers ok to anybody, and tells nothing else", async () => {
+  it("GET /health answers ok to anybody, and reveals nothing else", async () => {
     const answer = await fetch(`${on.url}/health`);
     expect([answer.status, await answer.text()]).toEqual([200, '{"status":"ok"}']);
     expect((await request("/health")).status).toBe(404);
@@ -134,7 +134,7 @@ describe("a call of the webhook that is not a platform's", () => {
     expect((await request("/telegram/default", { method: "PUT" })).status).toBe(405);
   });
 
-  it("with more than three megabytes answers 413, in text and in base64, without a look at the rest", async () => {
+  it("with more than three megabytes answers 413, in text and in base64, without reading the rest", async () => {
     const just = Buffer.alloc(3 * 1024 * 1024, "x");
     const over = Buffer.alloc(3 * 1024 * 1024 + 1, "x");
     for (const type of ["application/json", "application/octet-stream"]) {
@@ -152,14 +152,14 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(unknown.status).toBe(413);
   });
 
-  it("with the secret but a body that is no update answers 400", async () => {
+  it("with the secret but an invalid update answers 400", async () => {
     expect((await request("/telegram/default", { body: "{" })).status).toBe(400);
     expect((await request("/telegram/default", { body: "" })).status).toBe(400);
   });
 });
 
 describe("a message of Telegram", () => {
-  it("goes to its session's inbox, behind its envelope, and wakes the agent", async () => {
+  it("is appended to its session's inbox, after its envelope, and wakes the agent", async () => {
     const update = textUpdate("hello\nthere", { date: 1_780_000_000, messageId: 77 });
     expect(await on.deliver(update)).toBe(200);
     expect(await on.inbox(main)).toEqual([
@@ -185,19 +185,19 @@ describe("a message of Telegram", () => {
     expect(sent()).toEqual([]);
   });
 
-  it("is answered with 'typing' in its chat, which nothing depends on", async () => {
+  it("shows 'typing' in its chat, even if that fails", async () => {
     on.telegram.fail("sendChatAction", { status: 500, description: "Internal" });
     expect(await on.deliver(textUpdate("hello"))).toBe(200);
     expect(methods()).toEqual(["sendChatAction"]);
   });
 
-  it("is answered without waiting long for 'typing'", async () => {
+  it("does not wait long for 'typing'", async () => {
     on.webhook = { ...on.webhook, sender: { ...on.webhook.sender, typing: () => new Promise(() => {}) } };
     expect(await on.deliver(textUpdate("hello"))).toBe(200);
     expect(await on.inbox(main)).toHaveLength(1);
   });
 
-  it("comes on the user's clock", async () => {
+  it("has the time in the user's timezone", async () => {
     await on.configuration.set("userTimezone", "Asia/Tokyo");
     await on.configure({ dmPolicy: "open" });
     await on.deliver(textUpdate("hello", { date: 1_780_000_000 }));
@@ -224,7 +224,7 @@ describe("a message of Telegram", () => {
     ]);
   });
 
-  it("of a kind that is none of the agent's is answered and dropped", async () => {
+  it("of a kind that the agent ignores is answered and dropped", async () => {
     const counted = countWrites();
     expect(await on.deliver({ update_id: 5, poll_answer: {} })).toBe(200);
     expect(counted.writes).toBe(0);
@@ -248,7 +248,7 @@ describe("a message in a group", () => {
     });
   });
 
-  it("that answers the bot goes there too", async () => {
+  it("that replies to the bot goes there too", async () => {
     const replyTo = textUpdate("shall I?", { from: on.telegram.bot }).message;
     expect(await on.deliver(groupUpdate("yes", { replyTo }))).toBe(200);
     expect(await on.inbox(group)).toHaveLength(1);
@@ -265,7 +265,7 @@ describe("a message in a group", () => {
   });
 });
 
-describe("somebody who was not let in", () => {
+describe("an unknown sender", () => {
   it("gets nothing stored, no command run and no reply, in a direct message or a group", async () => {
     for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"], owners: [] }]) {
       await on.configure(settings);
@@ -280,7 +280,7 @@ describe("somebody who was not let in", () => {
     expect(on.woken).toEqual([]);
   });
 
-  it("is heard once they are on the list, and the same message may then come again", async () => {
+  it("is accepted once on the list, and the same message may then be delivered again", async () => {
     await on.configure({ dmPolicy: "allowlist", allowFrom: ["42"], owners: [] });
     const update = textUpdate("hello");
     await on.deliver(update);
@@ -300,12 +300,12 @@ describe("a command on a channel", () => {
     expect(on.woken).toEqual([]);
   });
 
-  it("that is wrong is answered with what is wrong", async () => {
+  it("that is wrong gets an error with the reason", async () => {
     await on.deliver(textUpdate("/think hard"));
     expect(sent()[0]).toMatch(/^Invalid level: hard/);
   });
 
-  it("that the agent carries out is left for it to answer", async () => {
+  it("that the agent carries out is answered by the agent", async () => {
     await on.deliver(textUpdate("/new"));
     expect(await on.inbox(main)).toMatchObject([
       { kind: "reset", via: "command", origin: { kind: "channel" } },
@@ -313,14 +313,14 @@ describe("a command on a channel", () => {
     expect(on.telegram.calls).toEqual([]);
   });
 
-  it("that is not known is ordinary text", async () => {
+  it("that is unknown is ordinary text", async () => {
     await on.deliver(textUpdate("/start"));
     expect(await on.inbox(main)).toMatchObject([
       { kind: "message", text: expect.stringMatching(/\]\n\/start$/) },
     ]);
   });
 
-  it("is not held up by an answer that Telegram refuses", async () => {
+  it("does not fail if Telegram refuses the answer", async () => {
     on.telegram.fail("sendMessage", { status: 403, description: "Forbidden: bot was blocked by the user" });
     expect(await on.deliver(textUpdate("/status"))).toBe(200);
     expect(sent()).toEqual([]);
@@ -328,20 +328,20 @@ describe("a command on a channel", () => {
 });
 
 describe("a directive on a channel", () => {
-  it("is read from what was written, ahead of the envelope", async () => {
+  it("is read from the message's text, before the envelope is added", async () => {
     await on.deliver(textUpdate("/think:high why?", { date: 1_780_000_000 }));
     expect(await on.inbox(main)).toMatchObject([
       { text: "[telegram · 2026-05-28 20:26]\nwhy?", overrides: { thinkingLevel: "high" } },
     ]);
   });
 
-  it("alone is acknowledged without the model", async () => {
+  it("without a message is acknowledged without the model", async () => {
     await on.deliver(textUpdate("/think:high"));
     expect(sent()).toEqual(["Directives apply only to the message that contains them; add a text."]);
     expect(on.woken).toEqual([]);
   });
 
-  it("/status beside a message is answered besides the agent's answer", async () => {
+  it("/status with a message is answered in addition to the message", async () => {
     await on.deliver(textUpdate("why? /status"));
     expect(sent()[0]).toContain(`Session: ${main}`);
     expect(await on.inbox(main)).toHaveLength(1);

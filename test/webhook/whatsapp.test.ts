@@ -47,7 +47,7 @@ const configure = (settings: object) =>
     accounts: { default: accountSettings() },
   });
 const deliver = async (body: object) => (await whatsapp.deliver(on.url, body)).status;
-/** Where a message came from, once typing was shown for it: later calls are answers. */
+/** The origin of a message after typing was shown for it: later calls are answers. */
 const originOfMessage = async () => {
   await deliver(notify(whatsappMessage("hello")));
   await until(() => whatsapp.typing.length > 0, "typing was shown");
@@ -57,7 +57,7 @@ const logged = (event: string) =>
   lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => line.event === event);
 
 describe("WhatsApp", () => {
-  it("has its webhook confirmed, with the text that it was given", async () => {
+  it("gets its webhook verified with the configured text", async () => {
     expect(await whatsapp.challenge(on.url, verifyToken)).toEqual({
       status: 200,
       text: "1158201444",
@@ -75,7 +75,7 @@ describe("WhatsApp", () => {
       expect((await fetch(`${on.url}/whatsapp/default?${query}`)).status).toBe(403);
   });
 
-  it("brings a message into the inbox, shows that it is read, and takes the answer to it", async () => {
+  it("delivers a message to the inbox, shows that it is read, and gets the answer", async () => {
     const message = whatsappMessage("hello");
     expect(await deliver(notify(message))).toBe(200);
     expect(await on.inbox(main)).toMatchObject([
@@ -99,7 +99,7 @@ describe("WhatsApp", () => {
     ]);
   });
 
-  it("brings several messages in one call: of several accounts, changes and people", async () => {
+  it("delivers several messages in one call: of several accounts, changes and people", async () => {
     const [one, two, three] = ["one", "two", "three"].map(whatsappMessage);
     const other = whatsappMessage({ from: "447700900123", type: "text", text: { body: "four" } });
     const elsewhere = changeOf({ messages: [whatsappMessage("for another number")] }, "999999999999999");
@@ -117,7 +117,7 @@ describe("WhatsApp", () => {
     expect(logged("whatsapp.skipped")).toMatchObject([{ accountId: "default", messages: 2 }]);
   });
 
-  it("may deliver a batch again, when a part of it was not taken: each message is one", async () => {
+  it("may deliver a batch again if a part of it failed: each message is accepted once", async () => {
     const messages = ["one", "two", "three"].map(whatsappMessage);
     const { wake } = on.webhook;
     let calls = 0;
@@ -132,7 +132,7 @@ describe("WhatsApp", () => {
     );
   });
 
-  it("tells what became of a message, which is only noted", async () => {
+  it("reports the status of a message, which is only recorded", async () => {
     const error = { code: 131047, title: "Re-engagement message" };
     const statuses = [statusOf("read"), statusOf("failed", error)];
     expect(await deliver(notificationOf(changeOf({ statuses })))).toBe(200);
@@ -146,7 +146,7 @@ describe("WhatsApp", () => {
     ]);
   });
 
-  it("knows people by their numbers however they are written, or by their ids", async () => {
+  it("identifies people by their numbers in any form, or by their ids", async () => {
     const allowFrom = ["+1 (650) 555-1234", "US.13491208655302741918"];
     await configure({ dmPolicy: "allowlist", owners: allowFrom });
     await on.configure("session.dmScope", "per-peer");
@@ -160,7 +160,7 @@ describe("WhatsApp", () => {
     expect(whatsapp.calls.at(-1)?.body).toMatchObject({ recipient: "US.13491208655302741918" });
   });
 
-  it("is no way in for whoever was not let in, nor for groups", async () => {
+  it("admits no unknown sender, and no group", async () => {
     await deliver(
       notify(whatsappMessage({ group_id: "Y2FwaV9ncm91cDox", type: "text", text: { body: "hi" } })),
     );
@@ -180,7 +180,7 @@ describe("WhatsApp", () => {
     expect(await on.inbox(main)).toEqual([]);
   });
 
-  it("is not read without its secrets and its number", async () => {
+  it("is refused without its secrets and its number", async () => {
     for (const missing of ["accessToken", "appSecret", "verifyToken", "phoneNumberId"]) {
       const { [missing]: _left, ...rest } = accountSettings();
       await on.configure("channels.whatsapp.accounts.half", rest);
@@ -191,7 +191,7 @@ describe("WhatsApp", () => {
     expect(on.writes).toBe(0);
   });
 
-  it("says clearly that the user has to write first", async () => {
+  it("gives the reason if the user has to write first", async () => {
     const origin = await originOfMessage();
     whatsapp.away.add("16505551234");
     const reason = "outside WhatsApp's 24-hour window: the user must write first";
@@ -199,7 +199,7 @@ describe("WhatsApp", () => {
     expect(whatsapp.calls.filter(({ body }) => body?.type === "text")).toHaveLength(1);
   });
 
-  it("is waited for at its limits, and tried again after a fault", async () => {
+  it("gets a wait at its limits, and another attempt after a fault", async () => {
     const origin = await originOfMessage();
     const limits: [number, number, number][] = [
       [400, 131056, 6000],
@@ -221,7 +221,7 @@ describe("WhatsApp", () => {
     expect(waits).toEqual([1000, 2000]);
   });
 
-  it("says why it does not take an answer, without the token", async () => {
+  it("gives the reason why it refuses an answer, without the token", async () => {
     const origin = await originOfMessage();
     whatsapp.fail(
       "/messages",
@@ -235,7 +235,7 @@ describe("WhatsApp", () => {
     });
   });
 
-  it("leaves neither a secret nor what was written in the log", async () => {
+  it("leaves no secret and no message text in the log", async () => {
     await deliver(notify(whatsappMessage("a private word")));
     await deliver(notify(whatsappMessage("/status")));
     const log = lines.join("");

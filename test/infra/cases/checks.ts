@@ -4,7 +4,7 @@ import type { IConstruct } from "constructs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { stageApp } from "../synthesis.ts";
 
-/** What CDK's rules and cdk-nag's find in the stack. */
+/** The findings of CDK's rules and of cdk-nag in the stack. */
 export function checksCases(): void {
   const withEverything = { stage: "local", alarmEmail: "owner@example.com" };
 
@@ -34,7 +34,7 @@ export function checksCases(): void {
       collectAcknowledged(app, acknowledged);
       unacknowledged = findingsOf(new AwsSolutionsChecks(app));
       const strict = new AwsSolutionsChecks(app);
-      // cdk-nag asks this of itself for every finding; without it the exceptions count too.
+      // cdk-nag calls this for every finding; without it the exceptions count too.
       Object.defineProperty(strict, "isAcknowledged", { value: () => false });
       findings = findingsOf(strict);
     });
@@ -42,11 +42,11 @@ export function checksCases(): void {
     const findingsOf = (checks: AwsSolutionsChecks) =>
       checks.validateScope(app).violations.map(({ ruleName }) => ruleName);
 
-    test("find nothing but the exceptions", () => {
+    test("find only the exceptions", () => {
       expect(unacknowledged).toEqual([]);
     });
 
-    test("each exception is needed, and gives its reason", () => {
+    test("each exception is needed, and has a reason", () => {
       expect([...acknowledged.keys()].sort()).toEqual([...new Set(findings)].sort());
       for (const reason of acknowledged.values()) expect(reason.length).toBeGreaterThan(30);
     });

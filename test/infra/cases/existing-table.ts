@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { rolePolicies } from "../iam.ts";
 import { synthesizeTemplate, type TemplateJson } from "../synthesis.ts";
 
-/** A stage over a table that is there already. */
+/** A stage with an existing table. */
 export function existingTableCases(): void {
   const own = synthesizeTemplate();
   const restored = synthesizeTemplate({ tableName: "gsv-local-restored" });
@@ -10,7 +10,7 @@ export function existingTableCases(): void {
   const ofType = ({ Resources }: TemplateJson, type: string) =>
     Object.entries(Resources).filter(([, { Type }]) => Type === type);
 
-  test("a stage that names a table has none of its own, and leaves the one that it had where it is", () => {
+  test("a stage that names a table does not use its own, and leaves its own unchanged", () => {
     const [table] = ofType(own, "AWS::DynamoDB::GlobalTable");
     expect(table?.[1]).toMatchObject({
       DeletionPolicy: "RetainExceptOnCreate",
@@ -19,7 +19,7 @@ export function existingTableCases(): void {
     expect(ofType(restored, "AWS::DynamoDB::GlobalTable")).toEqual([]);
   });
 
-  test("nothing else comes, goes or changes its identity with it", () => {
+  test("no other resource is added, removed or replaced", () => {
     const names = (template: TemplateJson) =>
       Object.entries(template.Resources).map(([id, { Type }]) => `${id} ${Type}`);
     const gone = names(own).filter((name) => !names(restored).includes(name));
@@ -41,7 +41,7 @@ export function existingTableCases(): void {
     expect(restored.Outputs.TableName?.Value).toBe("gsv-local-restored");
   });
 
-  test("each role has on that table, and on its indexes, the rights that it had on the stack's own, and no others", () => {
+  test("each role has the same rights on that table and its indexes as on the stack's own", () => {
     const before = rolePolicies(own);
     const now = rolePolicies(restored);
     const isTable = ({ action }: { action: string }) => action.startsWith("dynamodb:");

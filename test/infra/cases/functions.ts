@@ -5,7 +5,7 @@ import { readEnvironment } from "../../../shared/runtime/environment.ts";
 import { resolve, resourceNames } from "../references.ts";
 import { stageApp, type TemplateJson, templateOf } from "../synthesis.ts";
 
-/** The functions, their schedules, and what becomes of failures. */
+/** The functions, their schedules, and the handling of failures. */
 export function functionsCases(): void {
   let template: Template;
   let json: TemplateJson;
@@ -36,7 +36,7 @@ export function functionsCases(): void {
       });
     });
 
-    test("there are four, and each log group has a retention and goes with the stack", () => {
+    test("there are four, and each log group has a retention and is deleted with the stack", () => {
       template.resourceCountIs("AWS::Lambda::Function", functionNames.length);
       template.resourceCountIs("AWS::Logs::LogGroup", functionNames.length);
       for (const name of functionNames) {
@@ -47,7 +47,7 @@ export function functionsCases(): void {
       }
     });
 
-    test("each is given the environment that the code reads, and nothing besides", () => {
+    test("each gets exactly the environment that the code reads", () => {
       const names = resourceNames(json);
       const lambdas = Object.values(template.findResources("AWS::Lambda::Function"));
       for (const { Properties } of lambdas) {
@@ -70,7 +70,7 @@ export function functionsCases(): void {
       }
     });
 
-    test("only the agent may invoke itself without end, as a turn of hours does: it is 16 times otherwise", () => {
+    test("only the agent may invoke itself more than 16 times, which a turn of hours needs", () => {
       const lambdas = Object.values(template.findResources("AWS::Lambda::Function"));
       const loops = lambdas.map(({ Properties }) => [Properties.FunctionName, Properties.RecursiveLoop]);
       expect(Object.fromEntries(loops)).toEqual({
@@ -109,7 +109,7 @@ export function functionsCases(): void {
         JSON.stringify(Properties.AssumeRolePolicyDocument).includes("scheduler.amazonaws.com"),
       )!.Properties;
 
-    test("the group goes with the stack", () => {
+    test("the group is deleted with the stack", () => {
       template.hasResource("AWS::Scheduler::ScheduleGroup", {
         ...removed,
         Properties: { Name: "gsv-local" },
@@ -119,7 +119,7 @@ export function functionsCases(): void {
     test.each([
       ["sweep", "rate(1 minute)"],
       ["watch", "rate(5 minutes)"],
-    ])("the %s runs at its rate, is tried three times, and sets no lost event aside", (name, rate) => {
+    ])("the %s runs at its rate, is tried three times, and has no dead-letter queue", (name, rate) => {
       const all = Object.values(template.findResources("AWS::Scheduler::Schedule"));
       const found = all.find(({ Properties }) => Properties.Name === name);
       expect(resolve(found!.Properties, resourceNames(json))).toMatchObject({
@@ -137,7 +137,7 @@ export function functionsCases(): void {
       expect(found!.Properties.Target.DeadLetterConfig).toBeUndefined();
     });
 
-    test("only EventBridge Scheduler, for this group in this account, can take the role", () => {
+    test("only EventBridge Scheduler, for this group in this account, can assume the role", () => {
       const [group] = Object.keys(template.findResources("AWS::Scheduler::ScheduleGroup"));
       expect(schedulerRole().AssumeRolePolicyDocument.Statement).toEqual([
         {
@@ -173,7 +173,7 @@ export function functionsCases(): void {
       });
     });
 
-    test("one alarm of one metric tells of sweeps and watches that fail, and of none in ten minutes", () => {
+    test("one alarm on one metric reports failing sweeps and watches, and none in ten minutes", () => {
       const [topic] = Object.keys(template.findResources("AWS::SNS::Topic"));
       const [timer] = Object.keys(
         template.findResources("AWS::Lambda::Function", { Properties: { FunctionName: "gsv-local-timer" } }),
@@ -194,7 +194,7 @@ export function functionsCases(): void {
       });
     });
 
-    test("nothing else is made that CloudWatch bills by the month", () => {
+    test("nothing else is created that CloudWatch bills monthly", () => {
       template.resourceCountIs("AWS::Logs::MetricFilter", 0);
       template.resourceCountIs("AWS::CloudWatch::CompositeAlarm", 0);
       template.resourceCountIs("AWS::CloudWatch::Dashboard", 0);

@@ -23,7 +23,7 @@ export function iamCases(): void {
   });
 
   describe("a role", () => {
-    test("allows what it names", () => {
+    test("allows its listed actions", () => {
       expect(roles.refusal("agent", "dynamodb:UpdateItem", table)).toBeUndefined();
       expect(roles.refusal("timer", "dynamodb:Query", `${table}/index/due`)).toBeUndefined();
       expect(roles.refusal("socket", "lambda:InvokeFunction", functionArn("agent"))).toBeUndefined();
@@ -35,7 +35,7 @@ export function iamCases(): void {
       );
     });
 
-    test("does not allow the same action elsewhere", () => {
+    test("does not allow the same action on another resource", () => {
       expect(roles.refusal("timer", "dynamodb:Query", `${table}/index/list`)).toBeDefined();
       expect(roles.refusal("agent", "dynamodb:GetItem", `${table}-2`)).toBeDefined();
       expect(roles.refusal("socket", "lambda:InvokeFunction", functionArn("timer"))).toBeDefined();
@@ -50,7 +50,7 @@ export function iamCases(): void {
       expect(roles.refusal("webhook", "s3:GetObject", `${bucket}/agents/main/SOUL.md`)).toBeDefined();
     });
 
-    test("allows under its condition only", () => {
+    test("allows only under its condition", () => {
       const pass = (service?: string) =>
         roles.refusal(
           "agent",
@@ -65,7 +65,7 @@ export function iamCases(): void {
   });
 
   describe("a request", () => {
-    test.each(functionNames)("that is signed with the key of %s is decided by its role", (name) => {
+    test.each(functionNames)("that is signed with the key of %s is checked against its role", (name) => {
       const accessKeyId = accessKeyIdOfFunction(name);
       const allowed = roles.authorize({ accessKeyId, action: "dynamodb:GetItem", resource: table });
       const refused = roles.authorize({ accessKeyId, action: "dynamodb:DeleteTable", resource: table });
@@ -80,7 +80,7 @@ export function iamCases(): void {
   });
 
   describe("unused grants", () => {
-    test("are all but those that no request to the local cloud can need, while there was no request", () => {
+    test("are all that a request to the local cloud can need, before the first request", () => {
       const all = functionNames.flatMap((name) =>
         rolePolicies(template)[name].map(({ action, resource }) => `${name}: ${action} on ${resource}`),
       );
@@ -90,7 +90,7 @@ export function iamCases(): void {
       expect(roles.usedGrants()).toEqual([]);
     });
 
-    test("get fewer with a request that is allowed, and only with that", () => {
+    test("decrease with an allowed request, and only with that", () => {
       const before = roles.unusedGrants();
       roles.refusal("webhook", "dynamodb:DeleteItem", table);
       expect(roles.unusedGrants()).toEqual(before);
@@ -101,7 +101,7 @@ export function iamCases(): void {
       expect(roles.usedGrants()).toEqual([`webhook: dynamodb:GetItem on ${table}`]);
     });
 
-    test("are fewer where another authorizer has seen a use", () => {
+    test("exclude those that another authorizer has seen used", () => {
       const others = [`webhook: dynamodb:GetItem on ${table}`, `timer: dynamodb:Query on ${table}/index/due`];
       const unused = roles.unusedGrants(others);
       expect(unused).toHaveLength(roles.unusedGrants().length - others.length);
@@ -109,7 +109,7 @@ export function iamCases(): void {
     });
   });
 
-  test("a template with a role that denies or has managed policies is not understood, rather than misread", () => {
+  test("a role with denials or managed policies is refused, not misread", () => {
     const role = () =>
       Object.values(template.Resources).find(
         ({ Type, Properties }) =>

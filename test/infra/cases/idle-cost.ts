@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { idleCostPerMonth } from "../../bench/deployed/idle-cost.ts";
 import { synthesizeTemplate } from "../synthesis.ts";
 
-/** What an idle month costs. */
+/** The cost of an idle month. */
 export function idleCostCases(): void {
-  /** The most that a month may cost in which nobody says anything, US dollars at list price. */
+  /** Max cost of a month without messages, in US dollars at list price. */
   const most = 0.15;
 
   /** The template of a stage with another resource. */
@@ -13,7 +13,7 @@ export function idleCostCases(): void {
     return { Resources: { ...Resources, Another: { Type, Properties } } };
   }
 
-  it("an idle month costs less than 15 cents at list price, with mails to the owner too", () => {
+  it("an idle month costs less than 15 cents at list price, including mails to the owner", () => {
     const told: Record<string, string> = { alarmEmail: "a@example.com", requireHeader: "true" };
     for (const context of [{}, told]) {
       const { total, by_part } = idleCostPerMonth(synthesizeTemplate(context));
@@ -30,11 +30,7 @@ export function idleCostCases(): void {
       "AWS::CloudWatch::Alarm",
       { Metrics: [{ MetricStat: {} }, { Expression: "a" }] },
     ],
-    [
-      "a second schedule of each minute",
-      "AWS::Scheduler::Schedule",
-      { ScheduleExpression: "rate(1 minute)" },
-    ],
+    ["a second schedule every minute", "AWS::Scheduler::Schedule", { ScheduleExpression: "rate(1 minute)" }],
   ])("%s would cost more than that", (_, type, properties) => {
     expect(idleCostPerMonth(templateWith(type, properties)).total).toBeGreaterThan(most);
   });
@@ -42,7 +38,7 @@ export function idleCostCases(): void {
   it.each([
     ["a resource that is paid by the month", "AWS::KMS::Key", {}, /Another \(AWS::KMS::Key\) is not known/],
     ["a table paid by the hour", "AWS::DynamoDB::GlobalTable", { BillingMode: "PROVISIONED" }, /by the hour/],
-    ["logs that are kept forever", "AWS::Logs::LogGroup", {}, /no retention limit/],
+    ["logs that are kept forever", "AWS::Logs::LogGroup", {}, /forever/],
   ])("%s is found", (_, type, properties, fault) => {
     expect(() => idleCostPerMonth(templateWith(type, properties))).toThrow(fault);
   });

@@ -16,28 +16,28 @@ export function rolesCases(): void {
     policies = rolePolicies(template);
   });
 
-  test("each role allows what is listed, action by action", async () => {
+  test("each role allows exactly the listed actions", async () => {
     const line = ({ action, resource, condition }: Permission) =>
       `  ${action.padEnd(38)} ${resource}${condition ? ` if ${JSON.stringify(condition)}` : ""}`;
     const list = functionNames.map((name) => [name, ...policies[name].map(line), ""].join("\n")).join("\n");
     await expect(list).toMatchFileSnapshot("roles.txt");
   });
 
-  test("the roles are the rows of the permissions page, and nothing else", () => {
+  test("the roles match the rows of the permissions page", () => {
     for (const name of functionNames) {
       const rows = grants[name].flatMap(({ actions }) => actions);
       expect(policies[name].map(({ action }) => action)).toEqual(rows);
     }
   });
 
-  test("each function has a role of its own", () => {
+  test("each function has a separate role", () => {
     const roles = Object.values(template.Resources)
       .filter(({ Type }) => Type === "AWS::Lambda::Function")
       .map(({ Properties }) => JSON.stringify(Properties.Role));
     expect(new Set(roles).size).toBe(functionNames.length);
   });
 
-  test("there is no managed policy, no policy beside the roles, and no wildcard in an allowed action", () => {
+  test("there is no managed policy, no policy outside the roles, and no wildcard in an allowed action", () => {
     const whole = templateOf({ alarmEmail: "owner@example.com" });
     whole.resourceCountIs("AWS::IAM::Policy", 0);
     whole.resourceCountIs("AWS::IAM::ManagedPolicy", 0);
@@ -54,7 +54,7 @@ export function rolesCases(): void {
     }
   });
 
-  test("every action applies to the resource it is allowed on, under a condition that it knows", async () => {
+  test("every action applies to its allowed resource, and supports its condition", async () => {
     const context: Record<string, Record<string, string>> = {
       "iam:PassRole": { "iam:PassedToService": "scheduler.amazonaws.com" },
     };
@@ -76,7 +76,7 @@ export function rolesCases(): void {
     }
   });
 
-  test("every wildcard in a resource has its reason", () => {
+  test("every wildcard in a resource has a reason", () => {
     const arns = new Proxy({}, { get: () => "arn" }) as Parameters<typeof resources.table.arn>[0];
     for (const [name, resource] of Object.entries(resources)) {
       const hasReason = "wildcard" in resource && resource.wildcard.length > 20;
@@ -85,7 +85,7 @@ export function rolesCases(): void {
   });
 }
 
-/** A resource that the pattern stands for. */
+/** A resource that matches the pattern. */
 function exampleOf(pattern: string): string {
   if (pattern.includes(":log-group:")) return pattern.replace(/\*$/, "log-stream:example");
   return pattern.replace("bedrock:*:", "bedrock:us-west-2:").replace(/\*$/, "example");

@@ -20,7 +20,7 @@ export function settingsCases(): void {
     });
   });
 
-  test("numbers are taken as numbers and as the text that the command line gives", () => {
+  test("numbers are accepted as numbers and as text from the command line", () => {
     const settings = read({
       stage: "prod-2",
       alarmEmail: "me@example.com",
@@ -35,7 +35,7 @@ export function settingsCases(): void {
     });
   });
 
-  test("all faults are reported at once, each with the value that was given", () => {
+  test("all faults are reported together, each with the given value", () => {
     const context = {
       stage: "Prod",
       alarmEmail: "nobody",
@@ -59,7 +59,7 @@ export function settingsCases(): void {
     expect(read({ stage }).stage).toBe(stage);
   });
 
-  test.each(["", "2nd", "with_underscore", "a-21-characters-stage"])("%j is no stage name", (stage) => {
+  test.each(["", "2nd", "with_underscore", "a-21-characters-stage"])("%j is not a stage name", (stage) => {
     expect(() => read({ stage })).toThrow("stage must be");
   });
 }

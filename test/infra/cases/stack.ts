@@ -4,7 +4,7 @@ import { expirations } from "../../../local/cloud-names.ts";
 import { resolve, resourceNames } from "../references.ts";
 import { synthesizeTemplate, type TemplateJson, templateOf } from "../synthesis.ts";
 
-/** Storage, doors, and what is published. */
+/** Storage, entry points, and published values. */
 export function stackCases(): void {
   let template: Template;
   let json: TemplateJson;
@@ -88,7 +88,7 @@ export function stackCases(): void {
       });
     });
 
-    test("old versions, delete markers, payloads and unfinished uploads are cleared away", () => {
+    test("old versions, delete markers, payloads and unfinished uploads are deleted", () => {
       template.hasResourceProperties("AWS::S3::Bucket", {
         LifecycleConfiguration: {
           Rules: [
@@ -142,7 +142,7 @@ export function stackCases(): void {
     });
   });
 
-  describe("doors", () => {
+  describe("entry points", () => {
     test("the three routes of the WebSocket API lead to the socket function", () => {
       template.hasResourceProperties("AWS::ApiGatewayV2::Api", {
         Name: "gsv-local",
@@ -212,7 +212,7 @@ export function stackCases(): void {
     });
   });
 
-  describe("what is published", () => {
+  describe("published values", () => {
     const names = () => ({
       ...resourceNames(json),
       [Object.keys(template.findResources("AWS::Lambda::Url"))[0]!]: {

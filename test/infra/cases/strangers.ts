@@ -2,16 +2,16 @@ import { Match } from "aws-cdk-lib/assertions";
 import { describe, expect, test } from "vitest";
 import { synthesizeTemplate, templateOf } from "../synthesis.ts";
 
-/** What a stranger can make a stage cost. */
+/** The cost that strangers can cause. */
 export function strangersCases(): void {
-  describe("what strangers may cost", () => {
-    test("connects are throttled by a limit of their own, which the stage chooses", () => {
+  describe("the cost that strangers can cause", () => {
+    test("connects have a separate rate limit, which the stage chooses", () => {
       templateOf({ connectsPerSecond: "3" }).hasResourceProperties("AWS::ApiGatewayV2::Stage", {
         RouteSettings: { $connect: { ThrottlingRateLimit: 3, ThrottlingBurstLimit: 6 } },
       });
     });
 
-    test("the stage is made after the route that its settings name", () => {
+    test("the stage is created after the route that its settings name", () => {
       const { Resources } = synthesizeTemplate();
       const entries = Object.entries(Resources);
       const [route] = entries.find(([, { Properties }]) => Properties?.RouteKey === "$connect") ?? [];
@@ -19,7 +19,7 @@ export function strangersCases(): void {
       expect(stage?.DependsOn).toContain(route);
     });
 
-    test("no concurrency is reserved, so that an account of ten can deploy, unless the stage asks for it", () => {
+    test("no concurrency is reserved unless the stage requests it, so that an account with a limit of ten can deploy", () => {
       const { Resources } = synthesizeTemplate();
       const reserved = Object.values(Resources).filter(
         ({ Properties }) => Properties?.ReservedConcurrentExecutions !== undefined,
@@ -31,7 +31,7 @@ export function strangersCases(): void {
       });
     });
 
-    test("the header is required only where the stage says so", () => {
+    test("the header is required only if the stage says so", () => {
       const socket = (environment: unknown) => ({
         FunctionName: "gsv-local-socket",
         Environment: { Variables: Match.objectLike({ REQUIRE_HEADER: environment }) },
@@ -44,7 +44,7 @@ export function strangersCases(): void {
       templateOf({ requireHeader: "true" }).hasResourceProperties("AWS::Lambda::Function", socket("true"));
     });
 
-    test("with an address, a budget tells of a month that is or will be too expensive", () => {
+    test("with an address, a budget reports a month that is or will be too expensive", () => {
       const template = templateOf({ alarmEmail: "owner@example.com", monthlyBudget: "7" });
       const told = (NotificationType: string) =>
         Match.objectLike({

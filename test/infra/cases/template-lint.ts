@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { pythonThat } from "../../aws-tools/false-python.ts";
 import { lintTemplate, regions } from "../../aws-tools/template-lint.ts";
 
-/** What is made of cfn-lint's remarks. */
+/** The handling of cfn-lint's findings. */
 export function templateLintCases(): void {
-  it("takes cfn-lint's errors about the synthesized template for faults, and its warnings for none", async () => {
+  it("reports cfn-lint's errors about the synthesized template as faults, but not its warnings", async () => {
     const remark = (Level: string, Id: string) => ({
       Level,
       Message: "is not there",
@@ -12,7 +12,7 @@ export function templateLintCases(): void {
       Rule: { Id },
     });
     const remarks = JSON.stringify([remark("Error", "E3006"), remark("Warning", "W1")]);
-    // It prints the remarks only if the last argument is a template with a table.
+    // It prints the findings only if the last argument is a template with a table.
     const lint = await pythonThat(
       `for file; do :; done\ngrep -q AWS::DynamoDB::GlobalTable "$file" && echo '${remarks}'`,
     );

@@ -34,7 +34,7 @@ afterAll(() => turns.close());
 
 type ObjectMethod = keyof typeof objectMethods;
 
-/** Calls a method as the socket function does, once params and rights are checked. */
+/** Calls a method like the socket function after the checks of params and rights. */
 async function call<M extends ObjectMethod>(method: M, params: ParamsInput<M>): Promise<Results[M]> {
   const { table, bucket } = turns.state;
   const configuration = { load: async () => turns.bench.configuration };
@@ -45,7 +45,7 @@ async function call<M extends ObjectMethod>(method: M, params: ParamsInput<M>): 
 
 const put = (path: string, text: string) => turns.state.bucket.put(`agents/${turns.agentId}/${path}`, text);
 
-/** Two turns with another soul each, the first with two calls, of which one fails. */
+/** Two turns with different souls, the first with two calls, one of which fails. */
 async function talk(): Promise<void> {
   await put("plan.md", "# Plan\nü 🐙\n");
   await put("SOUL.md", "first soul");
@@ -65,7 +65,7 @@ const getAll = async () => {
 };
 
 describe("object.list, object.get, object.history and object.diff", () => {
-  it("M1, M16: list what a conversation is made of, calls by the ids that their results are stored with", async () => {
+  it("M1, M16: list the objects of a conversation, calls by their stored ids", async () => {
     await talk();
     const objects = await list();
     expect(objects.map(({ type, status, path }) => [type, status ?? path ?? ""])).toEqual([
@@ -85,7 +85,7 @@ describe("object.list, object.get, object.history and object.diff", () => {
     });
   });
 
-  it("M6, M7, M8: the hashes of each type are those of the fields that are exported", async () => {
+  it("M6, M7, M8: the hashes of each type are those of the exported fields", async () => {
     await talk();
     const objects = await getAll();
     expect(new Set(objects.map(({ type }) => type))).toEqual(new Set(objectTypes));
@@ -105,7 +105,7 @@ describe("object.list, object.get, object.history and object.diff", () => {
   });
 
   it.runIf(spawnSync("python3", ["--version"]).status === 0)(
-    "M6, M7, M8: a Python program computes the same hashes from what is exported, of every type and version",
+    "M6, M7, M8: a Python program computes the same hashes from the export, for every type and version",
     async () => {
       await talk();
       const exported: MemoryObject[] = [];
@@ -127,7 +127,7 @@ describe("object.list, object.get, object.history and object.diff", () => {
     },
   );
 
-  it("M3, M11, M14: the prompts of a conversation are compared, and found by the message that they made", async () => {
+  it("M3, M11, M14: the prompts of a conversation are compared, and found by the message that used them", async () => {
     await talk();
     const id = idOf(await list(), "system_prompt");
     const { versions, count } = await call("object.history", { ...where(), id });
@@ -164,7 +164,7 @@ describe("object.list, object.get, object.history and object.diff", () => {
     expect(await call("object.diff", { from: one, to: one })).toMatchObject({ same: true, diff: "" });
   });
 
-  it("M41: a compaction and a reset leave every object as it was", async () => {
+  it("M41: a compaction and a reset leave every object unchanged", async () => {
     await talk();
     const before = await getAll();
     const state = await turns.current();
@@ -181,11 +181,11 @@ describe("object.list, object.get, object.history and object.diff", () => {
       before.map(({ id }) => call("object.get", { ...where(), sessionId: state.sessionId, id })),
     );
     expect(again).toEqual(before);
-    // The ids of a chat and of a prompt say which conversation it is.
+    // The ids of chats and prompts contain the conversation's id.
     expect(await call("object.get", { ...where(), id: `chat:${state.sessionId}` })).toEqual(before[2]);
   });
 
-  it("M40: the session shows what clients have pinned and deactivated, also behind a compaction", async () => {
+  it("M40: the session shows the objects that clients have pinned and deactivated, also after a compaction", async () => {
     await talk();
     const { sessionId, head } = await turns.current();
     const [, called] = (await list({ type: "toolcall" })).map(({ id }) => id);
@@ -213,7 +213,7 @@ describe("object.list, object.get, object.history and object.diff", () => {
     expect(await call("object.get", { ...where(), id })).toMatchObject({ pinned_set: ["file:gsv:plan.md"] });
   });
 
-  it("answer 404 for what is not there, and for what belongs to another session of the agent", async () => {
+  it("answer 404 for a missing object, and for one of another session of the agent", async () => {
     await talk();
     const mine = where();
     const { sessionId } = await turns.current();
@@ -237,7 +237,7 @@ describe("object.list, object.get, object.history and object.diff", () => {
     expect(await call("object.get", { ...mine, id: `chat:${sessionId}` })).toMatchObject({ type: "chat" });
   });
 
-  it("are for clients alone", () => {
+  it("are only for clients", () => {
     for (const { modes } of Object.values(objectMethods)) expect(modes).toEqual(["client"]);
   });
 });

@@ -31,7 +31,7 @@ describe("M40: the sets of a session", () => {
     user,
   ];
 
-  it("follow the calls of the context tools, message by message, and leave those calls themselves out", () => {
+  it("follow the calls of the context tools, message by message, without those calls", () => {
     const setsAt = setsOf(messages);
     const sets = messages.map((_, i) => setsAt(i + 1));
     expect(sets[1]).toEqual({ active: [], inactive: [], pinned: [] });
@@ -41,7 +41,7 @@ describe("M40: the sets of a session", () => {
     expect(setsOf(messages)(8)).toEqual(sets[7]);
   });
 
-  it("follow what clients changed, from the message on behind which they did", () => {
+  it("follow the changes of clients, from the message after which they were made", () => {
     const changes: ClientChange[] = [{ id: file.id, state: "inactive", after: 8, at: 1 }];
     const setsAt = setsOf([...messages, user], changes);
     expect([7, 8, 9].map((n) => setsAt(n).pinned)).toEqual([[file.id], [], []]);
