@@ -99,7 +99,7 @@ describe("Bash", () => {
     const result = await call("Bash", { command: "read line; echo got $line", background: true }, "call_bg");
     expect(result).toMatchObject({ status: "running", pid: expect.any(Number), workdir: bench.workspace });
     await call("Process", { action: "submit", sessionId: result.sessionId, data: "it" });
-    await until(() => bench.ended.length === 1, "the end is told");
+    await until(() => bench.ended.length === 1, "the end is reported");
     expect(bench.ended[0]).toMatchObject({
       callId: "call_bg",
       session: { exitCode: 0, status: "completed" },

@@ -10,7 +10,7 @@ describe("a text on a narrower terminal", () => {
     ["a line is broken at a blank", "one two three", 8, "one two\nthree"],
     ["each line by itself", "one two three\n\nfour", 8, "one two\nthree\n\nfour"],
     ["rows keep the indentation", "  one two three", 10, "  one two\n  three"],
-    ["rows of a list stand below its text", "- one two three", 10, "- one two\n  three"],
+    ["rows of a list are aligned with its text", "- one two three", 10, "- one two\n  three"],
     ["a wide character takes two columns", "日本 日本 日本", 9, "日本 日本\n日本"],
   ])("%s", (_name, text, width, expected) => {
     expect(wrapWords(text, width)).toBe(expected);

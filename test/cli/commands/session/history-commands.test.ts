@@ -75,7 +75,7 @@ describe("gsv session transcript", () => {
     [[], { sessionKey: "agent:main:main" }],
     [["--session", "agent:work:main"], { sessionKey: "agent:work:main" }],
     [["--agent", "work"], { agentId: "work" }],
-  ])("looks where it is told to: %j", async (options, where) => {
+  ])("looks in the place of its options: %j", async (options, where) => {
     answers({ "session.transcript": () => ({ sessionId: "id", parts: [], messages: [] }) });
     const { code, stdout, stderr } = await run("session", "transcript", "id", ...options);
     expect([code, stdout, stderr]).toEqual([0, "", "id: no messages\n"]);

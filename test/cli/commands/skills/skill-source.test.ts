@@ -127,7 +127,7 @@ describe("the skills included in gsv", () => {
     const { document, files } = await read(name, newFolder());
     expect(document).toMatchObject({ name, always: false });
     expect(document.description.length).toBeGreaterThan(30);
-    expect(document.description.length, "it stands in every prompt").toBeLessThan(150);
+    expect(document.description.length, "it is part of every prompt").toBeLessThan(150);
     expect(files).toEqual([{ path: "SKILL.md", content: text }]);
     const { requires } = parseSkill(text);
     const location = `skills/${name}/SKILL.md`;

@@ -67,7 +67,7 @@ describe("the report of a background command's end", () => {
     background("one", "echo secret");
     background("two", "echo secret; exit 3");
     const said = () => lines.filter((line) => line.includes("background command")).join("\n");
-    await until(() => said().split("\n").length === 2, "both are told");
+    await until(() => said().split("\n").length === 2, "both are reported");
     expect(said()).toMatch(/background command [\w-]+ has ended$/m);
     expect(said()).toMatch(/background command [\w-]+ failed: exit 3$/m);
     expect(lines.join("\n")).not.toContain("secret");
@@ -102,7 +102,7 @@ describe("the report of a background command's end", () => {
     await other.connection.request("tools.list");
     expect(reports()).toEqual([]);
     await nodeOf();
-    const [again] = await until(() => reports().length > 0 && reports(), "it is told");
+    const [again] = await until(() => reports().length > 0 && reports(), "it is reported");
     expect(again).toEqual(first);
     expect(again).toMatchObject({ event: "finished", exitCode: 0, outputTail: "out\n", callId: "call" });
   });
@@ -121,7 +121,7 @@ describe("the report of a background command's end", () => {
     gateway.answer = () => undefined;
     gateway.requests.length = 0;
     await nodeOf();
-    await until(() => reports().length === 2, "both are told");
+    await until(() => reports().length === 2, "both are reported");
     const told = Object.fromEntries(
       reports().map(({ callId, event, outputTail }) => [callId, { event, outputTail }]),
     );
