@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import manifest from "../package.json" with { type: "json" };
 import { Failure } from "./failure.ts";
 
 /**
@@ -35,3 +36,6 @@ export function neededCheckout(command: string): string {
     `\`${command}\` builds the gateway from its sources, which this installation does not have; clone the repository, and in its folder run \`npm ci\` and \`npx ${command}\``,
   );
 }
+
+/** The version of this package. */
+export const version: string = manifest.version;

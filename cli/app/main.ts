@@ -2,11 +2,11 @@ import { CommanderError } from "commander";
 import { commands } from "../commands/command-table.ts";
 import type { Context } from "./context.ts";
 import { exitCode, type Failure, failureOf, usage } from "./failure.ts";
+import { version } from "./installation.ts";
 import type { GlobalOptions } from "./options.ts";
 import { buildProgram, type Chosen, type CommandEntry, commandPath, namesOf, wordsOf } from "./program.ts";
 import { didYouMean } from "./suggestion.ts";
 import { processTerminal, type Terminal, writeLines } from "./terminal.ts";
-import { version } from "./version.ts";
 
 /**
  * Runs one command line (`argv` without node and script) and returns its exit code. Errors of commands are

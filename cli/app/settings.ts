@@ -3,7 +3,7 @@ import { configFolder, isExposed, readConfigFile } from "./config-file.ts";
 import { type Terminal, writeText } from "./terminal.ts";
 
 /** A setting, and a user-readable name of its source: a flag, an environment variable or a file. */
-export interface Sourced {
+interface Sourced {
   value: string;
   source: string;
 }
@@ -22,7 +22,7 @@ export interface Settings {
   costLine: boolean;
 }
 
-export interface GlobalFlags {
+interface GlobalFlags {
   url?: string;
   token?: string;
   config?: string;

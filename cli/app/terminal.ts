@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { printable } from "./printable.ts";
-import { textWidth } from "./text/text-width.ts";
+import { textWidth } from "./text-width.ts";
 
 /** Standard streams, environment and working directory of a command. Tests pass their own. */
 export interface Terminal {

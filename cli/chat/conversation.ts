@@ -25,7 +25,7 @@ export interface TurnOutcome {
 }
 
 /** Timeouts of a conversation, in ms. */
-export interface ConversationTiming {
+interface ConversationTiming {
   /**
    * After this time without an event, check whether the run is still active: events are not replayed.
    */

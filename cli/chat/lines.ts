@@ -1,11 +1,11 @@
 import { type Style, type Terminal, writeText } from "../app/terminal.ts";
 import type { AttachedFile } from "./attached-files.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
-import { Progress } from "./progress/progress.ts";
-import { cutLine, toolLine, waitingLine } from "./progress/tool-line.ts";
-import type { WaitingRow } from "./progress/waiting-row.ts";
+import type { WaitingRow } from "./progress.ts";
+import { Progress } from "./progress.ts";
 import type { RunStep } from "./run-view.ts";
 import type { StreamedReply } from "./terminal/streamed-reply.ts";
+import { cutLine, toolLine, waitingLine } from "./tool-line.ts";
 
 export interface TurnSinks {
   /** Receives only the text of answers. */

@@ -2,7 +2,7 @@ import { type Message, type ToolResultMessage, textOf, toolCallsOf } from "../..
 import { readCommandEnd } from "../../shared/session/command-end.ts";
 import { commandResult } from "../../shared/session/result-message.ts";
 import { moment } from "../app/columns.ts";
-import { commandEnding, shortArguments } from "./call-text.ts";
+import { commandEnding, shortArguments } from "./tool-line.ts";
 import { parsed, storedResultText } from "./tool-result.ts";
 
 const maxResultLines = 20;

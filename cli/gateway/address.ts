@@ -52,7 +52,7 @@ export interface Address {
 }
 
 /** The inputs of `findGateway`. */
-export interface GatewaySearch {
+interface GatewaySearch {
   flags: GlobalOptions;
   /** Data folder of the local gateway. It may not exist. */
   dataFolder: string;

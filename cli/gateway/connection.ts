@@ -27,7 +27,7 @@ export { RequestError } from "./request-error.ts";
 const defaultTimeoutMs = 30_000;
 
 /** Identity of the client: `client` of `connect` in docs/reference/protocol.md. */
-export interface ClientIdentity {
+interface ClientIdentity {
   id: string;
   version: string;
   platform: string;

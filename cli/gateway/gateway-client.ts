@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { EventName, Events } from "../../shared/protocol/events.ts";
 import type { Method, ParamsInput } from "../../shared/protocol/methods.ts";
 import type { HelloOk, Results } from "../../shared/protocol/results.ts";
-import { version } from "../app/version.ts";
+import { version } from "../app/installation.ts";
 import { Connection, type ConnectionState, type ConnectionTiming } from "./connection.ts";
 import { machineId } from "./machine-id.ts";
 

@@ -53,7 +53,7 @@ export async function uploadBytes(
   }
 }
 
-export interface FrameResolverOptions extends TransferLimits {
+interface FrameResolverOptions extends TransferLimits {
   /** Called with each complete frame. */
   onFrame(frame: Frame): void;
   /** The response to request `id` has arrived by reference and is being fetched. */

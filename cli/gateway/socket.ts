@@ -21,7 +21,7 @@ export interface SocketEnd {
 }
 
 /** `onEnd` is called at most once, and no callback is called after it. */
-export interface SocketOptions {
+interface SocketOptions {
   url: string;
   token?: string;
   /** Time between pings, ms. */

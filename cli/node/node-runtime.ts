@@ -8,9 +8,9 @@ import {
   type ConnectionTiming,
   type RequestError,
 } from "../gateway/connection.ts";
-import { handleEvents } from "./events/node-events.ts";
 import { FileQueues } from "./files/node-files.ts";
 import { LogBuffer } from "./log-buffer.ts";
+import { handleEvents } from "./node-events.ts";
 import { Outbox } from "./result-outbox.ts";
 import { type CallChange, NodeCalls } from "./running-calls.ts";
 import { noJournal, openJournal } from "./shell/command-journal.ts";
@@ -44,7 +44,7 @@ export interface NodeOptions {
 }
 
 /** Timeouts and intervals of a node, in ms. */
-export interface NodeTiming extends ConnectionTiming {
+interface NodeTiming extends ConnectionTiming {
   /** Interval of the `tools.list` requests that renew the node's registration. */
   keepaliveMs: number;
   /** Response timeout of one attempt to deliver a result. */

@@ -25,7 +25,7 @@ interface Entry {
 }
 
 /** Called when an entry leaves the outbox. `refusal` is set when the gateway refused it permanently. */
-export type SettledHandler = (key: string, refusal: RequestError | undefined) => void;
+type SettledHandler = (key: string, refusal: RequestError | undefined) => void;
 
 /**
  * Resends requests until the gateway responds, across lost connections, timeouts and temporary errors. The

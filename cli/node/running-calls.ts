@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Events } from "../../shared/protocol/events.ts";
 import { maxFrameBytes } from "../../shared/protocol/frames.ts";
-import { fieldsOf } from "./events/event-fields.ts";
 import { fitResult } from "./fit-result.ts";
 import { raceWithTimeout } from "./race-with-timeout.ts";
 import type { Outbox } from "./result-outbox.ts";
@@ -179,4 +178,9 @@ export class CallLog {
     this.#running.delete(callId);
     this.#finished.set(callId, outcome);
   }
+}
+
+/** The unchecked fields of an event's payload; empty when it is not an object. */
+export function fieldsOf(payload: unknown): Record<string, unknown> {
+  return typeof payload === "object" && payload !== null ? (payload as Record<string, unknown>) : {};
 }

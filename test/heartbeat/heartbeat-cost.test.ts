@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { tokensOfBeat } from "../../cli/commands/heartbeat/heartbeat-commands.ts";
+import { tokensOfBeat } from "../../cli/commands/agent/heartbeat-commands.ts";
 import { costOf } from "./cost-of.ts";
 import { HeartbeatBench } from "./heartbeat-bench.ts";
 

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } from "@earendil-works/pi-tui";
-import { drawable } from "../../app/text/text-width.ts";
+import { drawable } from "../../app/text-width.ts";
 import { pathOf } from "./file-mentions.ts";
 
 /** Max number of suggested files. */

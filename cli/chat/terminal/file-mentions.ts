@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { type AttachedFile, readAttachment } from "../attached-files.ts";
 
 /** A message with its `@file` words replaced, and the attached files. */
-export interface MentionedFiles {
+interface MentionedFiles {
   message: string;
   files: AttachedFile[];
 }

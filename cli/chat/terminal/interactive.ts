@@ -1,10 +1,10 @@
 import type { ChatError, ChatReply, Events } from "../../../shared/protocol/events.ts";
 import { shorten } from "../../app/columns.ts";
+import { editorOf, editText } from "../../app/external-editor.ts";
 import { failureOf } from "../../app/failure.ts";
-import { editorOf, editText } from "../../app/process/external-editor.ts";
-import { onContinue, stopUntilContinued, withoutInterrupts } from "../../app/process/signals.ts";
+import { onContinue, stopUntilContinued, withoutInterrupts } from "../../app/signals.ts";
 import { type Style, styleOf, type Terminal, writeText } from "../../app/terminal.ts";
-import { drawable } from "../../app/text/text-width.ts";
+import { drawable } from "../../app/text-width.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
 import type { AttachedFile } from "../attached-files.ts";
 import type { Conversation } from "../conversation.ts";

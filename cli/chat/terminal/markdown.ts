@@ -1,6 +1,6 @@
 import { Markdown, type MarkdownTheme, setCapabilities, visibleWidth } from "@earendil-works/pi-tui";
 import { lexer } from "marked";
-import { wrapLine } from "../../app/text/text-width.ts";
+import { wrapLine } from "../../app/text-width.ts";
 
 /** Converts the text of a reply to rows. */
 export interface Layout {

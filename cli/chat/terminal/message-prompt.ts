@@ -16,7 +16,7 @@ import type { InputHistory } from "./input-history.ts";
 import type { PromptRows } from "./screen.ts";
 
 /** Actions of keys that the prompt does not handle itself. */
-export interface PromptActions {
+interface PromptActions {
   /** Enter. `text` is the untrimmed input; `shown` is the input as displayed, with long pasted texts abbreviated. */
   submit(text: string, shown: string): void;
   /** Ctrl-C */

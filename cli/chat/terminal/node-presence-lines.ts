@@ -4,7 +4,7 @@ import type { Events } from "../../../shared/protocol/events.ts";
 const returnMs = 5000;
 
 /** Prints a line when a node connects or leaves, except for a quick reconnect. */
-export interface NodeNews {
+interface NodeNews {
   update(change: Events["node.changed"]): void;
   stop(): void;
 }

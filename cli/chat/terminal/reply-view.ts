@@ -1,4 +1,4 @@
-import { drawable } from "../../app/text/text-width.ts";
+import { drawable } from "../../app/text-width.ts";
 import type { Layout } from "./markdown.ts";
 import type { Flowing } from "./screen.ts";
 

@@ -94,7 +94,7 @@ export const channelCommand: CommandEntry = {
   name: "channel [channel] [action] [account]",
   summary: "messaging platforms of the agent: Telegram, WhatsApp, Slack, Discord",
   examples: ["channel add telegram", "channel status", "channel telegram status"],
-  load: async () => (await import("./channel-first.ts")).channelFirst,
+  load: async () => (await import("./channel-commands.ts")).channelFirst,
   commands: channelCommands,
 };
 

@@ -5,6 +5,7 @@ import { Failure, usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { registered } from "./channel-add.ts";
 
@@ -77,7 +78,7 @@ export const removeChannel: Action = async (context, { args, options }) => {
   context.print(result, `removed ${name}`);
 };
 
-export function accountOf([channel = "", accountId]: string[]): { channel: string; accountId?: string } {
+function accountOf([channel = "", accountId]: string[]): { channel: string; accountId?: string } {
   return { channel, ...(accountId === undefined ? {} : { accountId }) };
 }
 
@@ -108,4 +109,36 @@ function statusText(
     ["last undelivered", extra.lastError && `${visible(extra.lastError)} (${moment(extra.lastErrorAt)})`],
     ["last message", moment(lastActivity)],
   ]);
+}
+
+/** The actions that may follow a channel's name. */
+const actions: Record<string, Action> = {
+  status: showStatus,
+  start: startChannel,
+  stop: stopChannel,
+  login: signing("channel.login"),
+  logout: signing("channel.logout"),
+};
+
+/** `gsv channel telegram status`, the word order of GSV. The order `gsv channel status telegram` has its own commands. */
+export const channelFirst: Action = async (context, { args, options }) => {
+  const [channel = "", name, ...account] = args;
+  const action = name !== undefined && Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (action === undefined) {
+    const wrong =
+      name === undefined
+        ? `gsv channel ${channel}: the action is missing`
+        : `a channel has no action ${name}${didYouMean(name, Object.keys(actions))}`;
+    throw usage(`${wrong}; use one of ${Object.keys(actions).join(", ")}; see \`gsv channel --help\``);
+  }
+  await action(context, { args: [channel, ...account], options });
+};
+
+/** Logs in or out. No built-in channel has a login; the gateway then answers with an error. */
+function signing(method: "channel.login" | "channel.logout"): Action {
+  return async (context, { args }) => {
+    const gateway = await context.gateway();
+    const result = await gateway.request(method, accountOf(args));
+    context.print(result, `${args[0]}: done`);
+  };
 }

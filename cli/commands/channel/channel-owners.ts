@@ -2,7 +2,7 @@ import type { ChannelConfiguration } from "../../../shared/configuration/schema.
 import type { Context } from "../../app/context.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 
-export type ChannelSettings = Readonly<Record<string, ChannelConfiguration>>;
+type ChannelSettings = Readonly<Record<string, ChannelConfiguration>>;
 
 /** The settings of all channels, by channel. */
 export async function channelSettings(gateway: Gateway): Promise<ChannelSettings> {

@@ -1,7 +1,7 @@
 import { code } from "../../../shared/protocol/errors.ts";
 import { secondsText, visible } from "../../app/columns.ts";
 import { failureOf } from "../../app/failure.ts";
-import { version } from "../../app/version.ts";
+import { version } from "../../app/installation.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { RequestError } from "../../gateway/request-error.ts";
 import { channelSettings, hasOwner } from "../channel/channel-owners.ts";

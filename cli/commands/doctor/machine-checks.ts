@@ -5,8 +5,7 @@ import { readGatewayFile, runningGateway } from "../../../local/dev/dev-state.ts
 import { isExposed } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf } from "../../app/failure.ts";
-import { checkoutFolder } from "../../app/installation.ts";
-import { version } from "../../app/version.ts";
+import { checkoutFolder, version } from "../../app/installation.ts";
 import { type Finding, failed, finding } from "./finding.ts";
 
 /** The checks of this machine, which need no gateway. */

@@ -3,8 +3,8 @@ import { code } from "../../../shared/protocol/errors.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
 import { text, wholeNumber } from "../../app/options.ts";
-import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
+import { untilSignal } from "../../app/signals.ts";
 import { RequestError } from "../../gateway/request-error.ts";
 import { showGatewayLogs } from "./gateway-logs.ts";
 

@@ -72,7 +72,7 @@ export const nodeCommand: CommandEntry = {
       summary: "release a node's id, which is bound to the token that first used it",
       options: [["--force", "also when the node is connected; closes its connection"]],
       examples: ["node forget laptop", "node forget laptop --force"],
-      load: async () => (await import("./forget-command.ts")).forgetNode,
+      load: async () => (await import("./node-command.ts")).forgetNode,
     },
   ],
 };
@@ -97,4 +97,18 @@ export const toolsCommand: CommandEntry = {
       load: async () => (await import("./tool-commands.ts")).callTool,
     },
   ],
+};
+
+/** `gsv cp` */
+export const copyCommand: CommandEntry = {
+  name: "cp <source> <destination>",
+  summary: "copy a file between this machine, nodes (laptop:/path) and the agent's workspace (gsv:path)",
+  options: [["--agent <id>", "agent whose workspace gsv: names (default: the default agent)"]],
+  examples: [
+    "cp report.pdf laptop:~/Documents/",
+    "cp laptop:/var/log/app.log.gz .",
+    "cp laptop:film.mkv pi:/media/film.mkv",
+    "cp gsv:notes/todo.md todo.md",
+  ],
+  load: async () => (await import("./copy-command.ts")).copyFile,
 };

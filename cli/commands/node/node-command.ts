@@ -5,11 +5,11 @@ import { commandResult } from "../../../shared/session/result-message.ts";
 import { configFolder } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { failureOf } from "../../app/failure.ts";
+import { version } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
-import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
-import { version } from "../../app/version.ts";
-import { toolLine } from "../../chat/progress/tool-line.ts";
+import { untilSignal } from "../../app/signals.ts";
+import { toolLine } from "../../chat/tool-line.ts";
 import { startUnderFreeId } from "../../node/free-id.ts";
 import { type NodeOptions, type RunningNode, startNode } from "../../node/node-runtime.ts";
 import type { CallChange } from "../../node/running-calls.ts";
@@ -149,3 +149,14 @@ export function openRotatingLog(file: string, maxBytes = defaultMaxBytes): (line
     }
   };
 }
+
+export const forgetNode: Action = async (context, { args, options }) => {
+  const gateway = await context.gateway();
+  const force = options.force === true;
+  const result = await gateway.request("node.forget", { nodeId: args[0] ?? "", force });
+  const ended = result.disconnected ? "; its connection was closed" : "";
+  const outcome = result.removed
+    ? `any node token may now use the id ${result.nodeId}${ended}`
+    : `the id ${result.nodeId} belonged to no token${ended}`;
+  context.print(result, outcome);
+};

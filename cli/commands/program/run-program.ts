@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { Failure } from "../../app/failure.ts";
 
 /** The exit code and output of a program. */
-export interface Outcome {
+interface Outcome {
   /** Undefined when the program could not be started, or when a signal killed it. */
   code: number | undefined;
   stdout: string;

@@ -3,9 +3,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, usage } from "../../app/failure.ts";
-import { checkoutFolder, programFile } from "../../app/installation.ts";
+import { checkoutFolder, programFile, version } from "../../app/installation.ts";
 import type { Action } from "../../app/program.ts";
-import { version } from "../../app/version.ts";
 import { programRunner, runShown } from "./run-program.ts";
 
 export const upgrade: Action = async (context, { args: [file], options }) => {

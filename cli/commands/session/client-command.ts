@@ -5,20 +5,20 @@ import { maxShownImageBytes } from "../../../shared/media/media-content.ts";
 import { configFolder } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { exitCode, Failure, usage } from "../../app/failure.ts";
+import { version } from "../../app/installation.ts";
 import { text, texts } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { readAll } from "../../app/questions.ts";
+import { onInterrupt } from "../../app/signals.ts";
 import { isInteractive, isStyled, styleOf, type Terminal } from "../../app/terminal.ts";
-import { version } from "../../app/version.ts";
 import { type AttachedFile, readImage } from "../../chat/attached-files.ts";
 import { Conversation } from "../../chat/conversation.ts";
 import { followJobs } from "../../chat/job-answers.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
-import { WaitingRow } from "../../chat/progress/waiting-row.ts";
+import { WaitingRow } from "../../chat/progress.ts";
 import type { ChatOptions } from "../../chat/terminal/interactive.ts";
 import { readLastExchange } from "../../chat/terminal/last-exchange.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
-import { stopAtInterrupt } from "./interruption.ts";
 
 export const client: Action = async (context, { args, options }) => {
   const sessionKey = text(options.session) ?? (await context.settings()).sessionKey;
@@ -221,4 +221,44 @@ function textOf(input: string): string {
 
 function isSocket({ fd }: Input): boolean {
   return fd !== undefined && fstatSync(fd).isSocket();
+}
+
+/** The handling of Ctrl-C for a conversation outside the interactive chat. */
+interface Interruption {
+  /** Aborted by the first Ctrl-C: no further message is sent. */
+  signal: AbortSignal;
+  /** Restores the usual effect of Ctrl-C. */
+  dispose(): void;
+}
+
+/**
+ * Until `dispose`, the first Ctrl-C stops the run of the current message, and the second closes the conversation while the
+ * run continues. `note` prints a line for the user. `stopping` is called with true when a stop is requested, and with
+ * false when it failed.
+ */
+function stopAtInterrupt(
+  conversation: Conversation,
+  note: (text: string) => void,
+  stopping: (isStopping: boolean) => void,
+): Interruption {
+  const controller = new AbortController();
+  /** Reports a failed stop, unless the message already has its outcome. */
+  const reportFailure = (text: string) => {
+    stopping(false);
+    if (conversation.active > 0) note(`gsv: ${text} (Ctrl-C again leaves)`);
+  };
+  const stop = async () => {
+    if (!(await conversation.stopOwn())) reportFailure("the message is still queued; nothing was stopped");
+  };
+  const dispose = onInterrupt(() => {
+    if (controller.signal.aborted) {
+      conversation.close();
+      return;
+    }
+    controller.abort();
+    if (conversation.active === 0) return;
+    stopping(true);
+    stop().catch(({ message }: Error) => reportFailure(`not stopped: ${message}`));
+  });
+  return { signal: controller.signal, dispose };
 }

@@ -1,5 +1,5 @@
 import type { CommandEntry } from "../../app/program.ts";
-import { exportOptions, importOptions } from "../object/object-command-table.ts";
+import { exportOptions, importOptions } from "./object-command-table.ts";
 
 const sessionCommands: readonly CommandEntry[] = [
   {
@@ -25,7 +25,7 @@ const sessionCommands: readonly CommandEntry[] = [
     name: "cost [sessionKey]",
     summary: "tokens and money of the last turn, the conversation, and today",
     examples: ["session cost", "session cost agent:main:main --json"],
-    load: async () => (await import("./cost-commands.ts")).showCost,
+    load: async () => (await import("./session-commands.ts")).showCost,
   },
   {
     name: "context [sessionKey]",
@@ -112,14 +112,14 @@ const sessionCommands: readonly CommandEntry[] = [
     summary: "the same as `gsv object export`",
     options: [["--id <sessionId>", "an earlier conversation of the session"], ...exportOptions],
     examples: ["session export agent:main:holidays --format openai"],
-    load: async () => (await import("../object/object-commands.ts")).exportConversation,
+    load: async () => (await import("./object-commands.ts")).exportConversation,
   },
   {
     name: "import <file> [sessionKey]",
     summary: "the same as `gsv object import`",
     options: importOptions,
     examples: ["session import conversation.jsonl agent:main:holidays"],
-    load: async () => (await import("../object/object-commands.ts")).importConversation,
+    load: async () => (await import("./object-commands.ts")).importConversation,
   },
 ];
 

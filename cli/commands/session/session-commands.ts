@@ -1,4 +1,5 @@
 import type { TokenCount } from "../../../shared/protocol/results.ts";
+import { costText } from "../../../shared/session/commands/cost-command.ts";
 import { columns, moment, pairs } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
@@ -121,3 +122,9 @@ export async function keyOf(context: Context, given: string | undefined): Promis
 function tokensText({ input, output, total }: TokenCount): string {
   return `${total} (${input} in, ${output} out)`;
 }
+
+export const showCost: Action = async (context, { args }) => {
+  const gateway = await context.gateway();
+  const cost = await gateway.request("session.cost", { sessionKey: await keyOf(context, args[0]) });
+  context.print(cost, costText(cost));
+};

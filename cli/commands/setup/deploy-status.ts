@@ -3,10 +3,9 @@ import { pairs } from "../../app/columns.ts";
 import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf } from "../../app/failure.ts";
-import { checkoutFolder } from "../../app/installation.ts";
+import { checkoutFolder, version } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import { version } from "../../app/version.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
 import {
   checkCredentials,

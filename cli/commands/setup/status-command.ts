@@ -1,8 +1,8 @@
 import { pairs, visible } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { failureOf } from "../../app/failure.ts";
+import { version } from "../../app/installation.ts";
 import type { Action } from "../../app/program.ts";
-import { version } from "../../app/version.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { channelSettings } from "../channel/channel-owners.ts";
 

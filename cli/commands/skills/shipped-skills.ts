@@ -1,5 +1,5 @@
 /** A skill included in gsv, which can be installed by its name. */
-export interface ShippedSkill {
+interface ShippedSkill {
   name: string;
   /** The whole SKILL.md. */
   text: string;

@@ -12,7 +12,7 @@ export const skillsCommand: CommandEntry = {
       summary: "installed skills, and those included in gsv",
       options: [agentOption],
       examples: ["skills list"],
-      load: async () => (await import("./list-skills.ts")).listSkills,
+      load: async () => (await import("./skills-commands.ts")).listSkills,
     },
     {
       name: "status",

@@ -5,7 +5,7 @@ const keptMs = 30 * 60_000;
 const keptCount = 50;
 
 /** Called when a command is left in the background. `callId` is the call that started it. */
-export type BackgroundHandler = (session: ShellSession, callId: string) => void;
+type BackgroundHandler = (session: ShellSession, callId: string) => void;
 
 /** All commands of a node: foreground ones, and background ones, which the Process tool addresses by id. */
 export class ShellSessions {

@@ -24,7 +24,7 @@ export interface ShellOptions {
   interactive: boolean;
 }
 
-export type ShellStatus = "running" | "completed" | "failed";
+type ShellStatus = "running" | "completed" | "failed";
 
 /** Finds bash, otherwise sh, in the environment's PATH. */
 export function shellProgram({ PATH = "" }: NodeJS.ProcessEnv): string {

@@ -14,7 +14,7 @@ export interface TransferGateway {
 /** Sends one request to the storage. @throws Error when its retries failed */
 export type CallStorage = typeof callStorage;
 
-export type ReportMethod = "transfer.meta" | "transfer.accept" | "transfer.complete" | "transfer.done";
+type ReportMethod = "transfer.meta" | "transfer.accept" | "transfer.complete" | "transfer.done";
 
 /** Max delay before a request is repeated, in milliseconds. */
 const maxWaitMs = 10_000;

@@ -15,7 +15,7 @@ const partMode = 0o600;
 /** Mode of a new file. Computed once, because reading the umask changes it for a moment. */
 const newFileMode = 0o666 & ~process.umask();
 
-export interface IncomingFile {
+interface IncomingFile {
   transferId: number;
   /** Absolute path of the destination. */
   path: string;

@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { untilSignal } from "../../../cli/app/process/signals.ts";
+import { untilSignal } from "../../../cli/app/signals.ts";
 import { findDataFolder } from "../../../cli/gateway/data-folder.ts";
 import { openGateway } from "../../../cli/gateway/gateway-client.ts";
 import { chosenModel, configureModel, startLocal } from "../../../cli/gateway/local-gateway.ts";

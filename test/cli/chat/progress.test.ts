@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Progress } from "../../../cli/chat/progress/progress.ts";
+import { Progress } from "../../../cli/chat/progress.ts";
 import type { RunStep } from "../../../cli/chat/run-view.ts";
 
 let now = 0;

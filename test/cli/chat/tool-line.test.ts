@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toolLine, waitingLine } from "../../../cli/chat/progress/tool-line.ts";
+import { toolLine, waitingLine } from "../../../cli/chat/tool-line.ts";
 
 const call = { kind: "tool", callId: "c", tool: "pi__Bash", args: { command: "npm test" } } as const;
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { version } from "../../../../cli/app/version.ts";
+import { version } from "../../../../cli/app/installation.ts";
 import type { Finding } from "../../../../cli/commands/doctor/finding.ts";
 import { checkClock } from "../../../../cli/commands/doctor/gateway-checks.ts";
 import { checkNode, checkPorts } from "../../../../cli/commands/doctor/machine-checks.ts";

@@ -168,7 +168,7 @@ describe("gsv dev with a message, in a folder whose gateway runs", () => {
       /^gsv: gsv 9\.9\.9 already runs in \.gsv \(pid \d+\), and this is gsv \S+; restart it, or ask it with `gsv client`\n$/,
     );
     const own = await gsv(["dev", "--port", "0"], { cwd, input: "hello\n" });
-    expect(own.stderr).toContain("a gateway already runs in");
+    expect(own.stderr).toContain("a gateway is already running in");
     expect(fake.requests).toEqual([]);
     await fake.close();
   });

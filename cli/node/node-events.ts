@@ -1,8 +1,22 @@
-import type { Events } from "../../../shared/protocol/events.ts";
-import { findBins } from "../shell/bins.ts";
-import type { TransferEvent } from "../transfer/file-transfers.ts";
-import { fieldsOf } from "./event-fields.ts";
-import type { NodeEventHandler, NodeParts } from "./node-parts.ts";
+import type { Events } from "../../shared/protocol/events.ts";
+import type { Connection } from "../gateway/connection.ts";
+import type { LogBuffer } from "./log-buffer.ts";
+import { fieldsOf, type NodeCalls } from "./running-calls.ts";
+import { findBins } from "./shell/bins.ts";
+import type { FileTransfers, TransferEvent } from "./transfer/file-transfers.ts";
+
+/** The parts of the node that event handlers use. */
+interface NodeParts {
+  connection: Connection;
+  calls: NodeCalls;
+  logs: LogBuffer;
+  transfers: FileTransfers;
+  /** Environment of the commands. */
+  environment: NodeJS.ProcessEnv;
+}
+
+/** Handles one event. The gateway's payload is not validated. A handler never throws. */
+type NodeEventHandler<E extends keyof Events> = (node: NodeParts, payload: Events[E]) => void;
 
 type NodeEvents = {
   [E in

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { drawable, prefixWithin, textWidth, wrapLine } from "../../../cli/app/text/text-width.ts";
-import { seededRandom } from "../../support/random.ts";
+import { drawable, prefixWithin, textWidth, wrapLine } from "../../cli/app/text-width.ts";
+import { seededRandom } from "../support/random.ts";
 
 describe("text in a terminal", () => {
   it("counts two columns for East Asian and emoji characters", () => {

@@ -1,4 +1,4 @@
-import { printable } from "../printable.ts";
+import { printable } from "./printable.ts";
 
 /** Created on first use, because that takes some 10 ms. */
 let segmenter: Intl.Segmenter | undefined;

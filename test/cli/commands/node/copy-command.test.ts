@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { progressText } from "../../../../cli/commands/transfer/copy-command.ts";
+import { progressText } from "../../../../cli/commands/node/copy-command.ts";
 import { type RunningNode, startNode } from "../../../../cli/node/node-runtime.ts";
 import { type LocalGateway, startLocalGateway } from "../../../../local/in-process-gateway.ts";
 import { createToken } from "../../../../shared/peers/tokens.ts";

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Failure } from "../failure.ts";
-import type { Terminal } from "../terminal.ts";
+import { Failure } from "./failure.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** The user's editor: `$VISUAL`, else `$EDITOR`, else vi. It may contain arguments. */
 export function editorOf({ env }: Pick<Terminal, "env">): string {

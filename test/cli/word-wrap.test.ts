@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { columns, pairs } from "../../../cli/app/columns.ts";
-import { wrapWords } from "../../../cli/app/terminal.ts";
-import { assistant, type FakeGateway, startFakeGateway } from "../fake-gateway.ts";
-import { gsv } from "../run-gsv.ts";
+import { columns, pairs } from "../../cli/app/columns.ts";
+import { wrapWords } from "../../cli/app/terminal.ts";
+import { assistant, type FakeGateway, startFakeGateway } from "./fake-gateway.ts";
+import { gsv } from "./run-gsv.ts";
 
 describe("a text on a narrower terminal", () => {
   it.each([
