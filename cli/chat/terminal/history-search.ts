@@ -5,11 +5,7 @@ import type { InputHistory } from "./input-history.ts";
  * The effect of a key on a search. `on`: the search continues. `edit`: it ends with the found entry in the editor, which
  * then handles `key`, if any. `send`: it ends and sends the entry. `cancel`: it restores the earlier input.
  */
-type SearchStep =
-  | { kind: "on" }
-  | { kind: "edit"; key?: string }
-  | { kind: "send" }
-  | { kind: "cancel" };
+type SearchStep = { kind: "on" } | { kind: "edit"; key?: string } | { kind: "send" } | { kind: "cancel" };
 
 /** A search in the history for the newest entry that contains the typed text. */
 export class HistorySearch {
