@@ -56,7 +56,7 @@ export async function leaveChat(terminal: TerminalScreen | undefined): Promise<v
 /** Replaces the parts of a line that differ between machines and runs. */
 const common = (line: string) =>
   line
-    .replace(/kept in \S+\/\.gsv/, "kept in …/.gsv")
+    .replace(/data is in \S+\/\.gsv/, "data is in …/.gsv")
     .replace(/\S+__Bash/, "…__Bash")
     .replace(/ after [\d.]+ s\b/, "")
     .replace(/^\(\d+ calls?, .* out, (.*) \d+%\)$/, "($1)")
