@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Bucket } from "../world/world.ts";
 
 export interface CachedReaderOptions {
-  /** Time for which a cached object is used without revalidation. Default 0: revalidate on every read. */
+  /** How long a cached object is used without revalidation, in milliseconds. Default 0: revalidate on every read. */
   maxAgeMs?: number;
   /** Bounds of the cache. The least recently used object is dropped first. */
   maxEntries?: number;
@@ -25,7 +25,7 @@ export interface CachedReader {
   readListed(key: string, etag: string): Promise<string | undefined>;
   /** Whether that version is cached. */
   holds(key: string, etag: string): boolean;
-  /** Caches a version that was read in another way. */
+  /** Caches a version that was read elsewhere. */
   keep(key: string, version: { etag: string; text: string }): void;
 }
 
@@ -37,12 +37,12 @@ interface Entry {
 
 export function createCachedReader(bucket: Bucket, options: CachedReaderOptions = {}): CachedReader {
   const { maxAgeMs = 0, maxEntries = 500, maxCharacters = 4_000_000 } = options;
-  // A short object takes an entry's share of the characters, which bounds the number too. With `max` the cache would
+  // A short object counts as an entry's share of the characters, which also bounds the number. With `max` the cache would
   // allocate all entries at each cold start.
-  const least = Math.ceil(maxCharacters / maxEntries);
+  const minSize = Math.ceil(maxCharacters / maxEntries);
   const entries = new LRUCache<string, Entry>({
     maxSize: maxCharacters,
-    sizeCalculation: ({ found }) => Math.max(least, found?.text.length ?? 0),
+    sizeCalculation: ({ found }) => Math.max(minSize, found?.text.length ?? 0),
   });
   const remember = (key: string, entry: Entry) => {
     entries.set(key, entry);

@@ -5,7 +5,7 @@ import type { Method } from "../../shared/protocol/methods.ts";
 import type { TransferStatus } from "../../shared/protocol/results.ts";
 import { beginTransfer } from "../../shared/transfer/transfer.ts";
 import { parseEnds } from "../../shared/transfer/transfer-endpoint.ts";
-import { partKey } from "../../shared/transfer/transfer-parts.ts";
+import { transferPartKey } from "../../shared/transfer/transfer-parts.ts";
 import { randomBytesFrom } from "../support/random.ts";
 import { until } from "../support/until.ts";
 import { type Machine, openTransferBench, type TransferBench } from "./transfer-bench.ts";
@@ -152,7 +152,7 @@ describe("a machine that is killed goes on when it is back", () => {
     expect((await bench.parts()).length).toBeGreaterThan(before.length);
     await laptop.start();
     expect((await ended()).status).toBe("done");
-    const first = partKey(transferId, 0);
+    const first = transferPartKey(transferId, 0);
     const puts = bench.bucket.requests.filter(({ operation, key }) => operation === "put" && key === first);
     expect(puts).toHaveLength(1);
   });
