@@ -71,18 +71,18 @@ export function createCachedReader(bucket: Bucket, options: CachedReaderOptions 
   };
 }
 
-/** Maximum number of values that are kept; the least recently used one is dropped first. */
+/** Maximum number of cached values; the least recently used one is dropped first. */
 const maxKept = 100;
 
-/** Keeps what was read for some time, also while it is still being read. A failure is not kept. */
+/** Caches values for some time, including reads in progress. Failures are not cached. */
 interface CachedReads<Value> {
   /** @param now epoch milliseconds */
   read(name: string, now: number, read: () => Promise<Value>): Promise<Value>;
-  /** Forgets everything that is kept. */
+  /** Clears the cache. */
   clear(): void;
 }
 
-/** @param ageMs time for which a value is kept, in milliseconds */
+/** @param ageMs how long a value is cached, in milliseconds */
 export function cacheReads<Value>(ageMs: number): CachedReads<Value> {
   const kept = new LRUCache<string, { value: Promise<Value>; readAt: number }>({ max: maxKept });
   return {
