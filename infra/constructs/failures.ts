@@ -42,7 +42,7 @@ export class Failures extends Construct {
   /**
    * Adds the alarm. The timer function's metric Errors is above zero while a sweep or a watch fails, and has no
    * value while neither runs. A watch fails for a quarter of an hour after any function has noted a fault
-   * (`shared/faults/faults.ts`).
+   * (`shared/runtime/faults.ts`).
    */
   watch(timer: LambdaFunction): void {
     const alarm = timer

@@ -1,4 +1,4 @@
-import { termsOf } from "./words/words.ts";
+import { termsOf } from "./words.ts";
 
 /** Length of a preview, in characters: the default, and the bounds of a requested one. */
 export const previewCharacters = { usual: 200, least: 20, most: 4000 };

@@ -1,6 +1,6 @@
+import { dateTerms } from "./date-words.ts";
 import { countOf, type IndexedTurn, placeOf, type TurnIndex } from "./turn-index.ts";
-import { dateTerms } from "./words/date-words.ts";
-import { termsOf } from "./words/words.ts";
+import { termsOf } from "./words.ts";
 
 /**
  * A search scores windows: a turn with the two turns before it and the one after it, and its day in words. An answer
