@@ -1,7 +1,7 @@
+import { repairTranscript } from "../../shared/objects/wire-messages.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import type { Run } from "../../shared/session/run.ts";
 import type { SessionState } from "../../shared/session/state.ts";
-import { repairTranscript } from "../../shared/wire/wire-messages.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import type { Cut } from "./context/context-fit.ts";

@@ -1,8 +1,8 @@
 import { cronPartition, jobIdOf } from "../../shared/cron/job-item.ts";
 import { advanceJob } from "../../shared/cron/run-job.ts";
 import { dreamingAgent } from "../../shared/dreaming/dream-state.ts";
-import { listFaults, recordFault } from "../../shared/faults/faults.ts";
 import { beatPartition } from "../../shared/heartbeat/beat-state.ts";
+import { listFaults, recordFault } from "../../shared/runtime/faults.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
 import { unlistIdle } from "../../shared/session/lease.ts";

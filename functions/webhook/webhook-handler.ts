@@ -4,7 +4,7 @@ import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
-import { watchInvocations } from "../../shared/faults/faults.ts";
+import { watchInvocations } from "../../shared/runtime/faults.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import type { World } from "../../shared/world/world.ts";
 import { createAccountFinder } from "./account-finder.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { activeHeading } from "../../shared/wire/wire-messages.ts";
+import { activeHeading } from "../../shared/objects/wire-messages.ts";
 import { isRecord, parseRecord } from "../http/json.ts";
 import { type NodeRequest, plainName, readIntent } from "./offline-requests.ts";
 import { endedAnswer, listAnswer, memoryAnswer, readAnswer, runAnswer, type Step } from "./tool-answers.ts";

@@ -1,22 +1,22 @@
-/** How long a service of AWS is waited for. The SDK itself waits for ever. Times in milliseconds. */
+/** Time limits for calls to an AWS service. The SDK itself waits forever. Times in milliseconds. */
 export interface CallLimits {
-  /** Until the service accepts the connection. */
+  /** Time until the service accepts the connection. */
   connectionMs: number;
-  /** From the beginning of a request to that of its answer, and the longest silence within the answer. */
+  /** Time from the start of a request to the start of its answer, and the maximum silence within the answer. */
   answerMs: number;
-  /** Tries of one call. A try that takes too long is repeated like one that failed. */
+  /** Maximum attempts of a call. An attempt that takes too long is repeated like a failed one. */
   tries: number;
 }
 
-/** As `CallLimits`, for objects that are large. */
+/** `CallLimits` for large objects. */
 export interface BucketLimits extends CallLimits {
-  /** As `answerMs`, for a request that sends a large body, and the longest silence within a body that is read. */
+  /** Like `answerMs`, for a request with a large body, and the maximum silence within a downloaded body. */
   bodyMs: number;
 }
 
-/** As `CallLimits`, for connections of peers. */
+/** `CallLimits` for connections of peers. */
 export interface SocketLimits extends CallLimits {
-  /** As `answerMs`, for a frame that is tried once. */
+  /** Like `answerMs`, for a frame with a single attempt. */
   onceMs: number;
 }
 
@@ -30,16 +30,16 @@ export const scheduleLimits: CallLimits = { connectionMs, answerMs: 5000, tries:
 export const secretLimits: CallLimits = { connectionMs, answerMs: 5000, tries: 5 };
 export const wakeLimits: CallLimits = { connectionMs, answerMs: 3000, tries: 5 };
 
-/** The settings of an SDK client that keeps to the limits: a call that no try of answers rejects with a TimeoutError. */
+/** SDK client settings that enforce the limits: a call without an answer in any attempt rejects with a TimeoutError. */
 export function clientSettings({ connectionMs, answerMs, tries }: CallLimits) {
   return {
     maxAttempts: tries,
-    // A command's middleware is put together at its first call only: a tenth of the processor time of a call.
+    // Build a command's middleware only at its first call; it costs a tenth of a call's CPU time.
     cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: connectionMs,
       requestTimeout: answerMs,
-      // Without this the SDK writes a warning and goes on waiting.
+      // Without this the SDK writes a warning and keeps waiting.
       throwOnRequestTimeout: true,
       // The request timeout ends with the answer's head.
       socketTimeout: answerMs,

@@ -9,7 +9,7 @@ import {
 import { DeleteParametersCommand, GetParametersByPathCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { bucketLimits, clientSettings, secretLimits, tableLimits } from "./call-limits.ts";
 
-/** What a deployed stage is reached by, and where its data is. */
+/** The addresses of a deployed stage, and the names of its stores. */
 export interface StageOutputs {
   WebSocketUrl: string;
   WebhookUrl: string;
@@ -17,7 +17,7 @@ export interface StageOutputs {
   BucketName: string;
 }
 
-/** The SSM parameters of a stage, by the output that each holds: `infra/stack.ts`. */
+/** The SSM parameters of a stage, by output: `infra/stack.ts`. */
 const parameterNames: Record<keyof StageOutputs, string> = {
   WebSocketUrl: "websocket-url",
   WebhookUrl: "webhook-url",
@@ -37,8 +37,8 @@ export async function readStage(stage: string): Promise<StageOutputs | undefined
 }
 
 /**
- * Deletes what a deleted stack leaves behind: its table, its bucket with all versions of all objects, and its secrets.
- * May be repeated: what is gone already is no error.
+ * Deletes the data that a deleted stack leaves: its table, its bucket with all versions of all objects, and its secrets.
+ * Safe to repeat: missing data is no error.
  */
 export async function deleteStageData(
   stage: string,
@@ -52,7 +52,7 @@ export async function deleteStageData(
 
 async function deleteBucket(Bucket: string): Promise<void> {
   const client = new S3Client(clientSettings({ ...bucketLimits, answerMs: bucketLimits.bodyMs }));
-  // What was listed is deleted before the next list: each list is the first page of what is left.
+  // Delete each page before the next list, which then returns the first page of the remaining objects.
   for (;;) {
     const page = await client.send(new ListObjectVersionsCommand({ Bucket }));
     const found = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])];
@@ -72,7 +72,7 @@ async function deleteSecrets(stage: string): Promise<void> {
   for (;;) {
     const { Parameters = [] } = await client.send(new GetParametersByPathCommand(path));
     const Names = Parameters.flatMap(({ Name }) => Name ?? []);
-    // A page has at most ten, which is the most that one call deletes.
+    // A page has at most ten parameters, which is also the limit of one delete call.
     if (Names.length === 0) return;
     await client.send(new DeleteParametersCommand({ Names }));
   }

@@ -16,7 +16,7 @@ export type ScheduleTarget = Pick<
 >;
 
 /**
- * How far a near time is moved when the Scheduler refuses it, in milliseconds: by the Scheduler's clock it was past when
+ * How far a near time is postponed when the Scheduler rejects it, in milliseconds: it was past on the Scheduler's clock when
  * the request arrived, because the clocks differ or the request was repeated. A schedule may fire a minute late anyway.
  */
 const clockMarginMs = 60_000;

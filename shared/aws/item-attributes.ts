@@ -2,8 +2,8 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Item, ItemValue } from "../world/world.ts";
 
 /**
- * The one name that the SDK's own maps cannot hold. It is stored with a `~` behind it, and a name that looks
- * so with one more.
+ * The one name that the SDK's own maps cannot contain. It is stored with a `~` appended; a name that already looks like that
+ * gets one more.
  */
 const escaped = /^__proto__~*$/;
 
@@ -13,9 +13,9 @@ export function storedName(name: string): string {
 }
 
 /**
- * An item in DynamoDB's JSON, without what is undefined. The names of attributes may come from outside and
- * may be those of an object's own methods: `marshall` of the SDK refuses such maps.
- * @throws Error for a number that is none
+ * An item in DynamoDB's JSON, without undefined values. Attribute names may come from outside and equal an object's methods;
+ * the SDK's `marshall` rejects such maps.
+ * @throws Error for NaN and for numbers that are not safe integers in size
  */
 export function encodeItem(item: { [name: string]: ItemValue | undefined }): Record<string, AttributeValue> {
   const attributes = Object.entries(item).flatMap(([name, value]) =>
@@ -34,7 +34,7 @@ function encodeValue(value: ItemValue): AttributeValue {
   return { N: String(value) };
 }
 
-/** The item of attributes in DynamoDB's JSON. */
+/** Decodes an item from DynamoDB's JSON. */
 export function decodeItem(attributes: Record<string, AttributeValue>): Item {
   const fields = Object.entries(attributes).map(([name, value]) => {
     return [escaped.test(name) ? name.slice(0, -1) : name, decodeValue(value)] as const;
@@ -42,7 +42,7 @@ export function decodeItem(attributes: Record<string, AttributeValue>): Item {
   return Object.fromEntries(fields);
 }
 
-/** @throws Error for a type that this program does not write: binary values and sets */
+/** @throws Error for types that this program never writes: binary values and sets */
 function decodeValue(value: AttributeValue): ItemValue {
   if (value.S !== undefined) return value.S;
   if (value.N !== undefined) return Number(value.N);

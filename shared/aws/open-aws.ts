@@ -24,8 +24,8 @@ import { openDynamoDBTable } from "./dynamodb-table.ts";
 
 /**
  * The world on AWS. Only the clients of DynamoDB and of @connections are loaded at cold start, because every
- * invocation needs them; each other client is loaded when it is first used.
- * @throws Error that names every environment variable that is missing
+ * invocation needs them; other clients are loaded on first use.
+ * @throws Error that names every missing environment variable
  */
 export function openAws(environment: Environment = readEnvironment()): World {
   return {
@@ -136,7 +136,7 @@ export function openApiGatewaySockets(endpoint: string, limits: SocketLimits = s
   };
 }
 
-/** What a failed post says of its connection; undefined when it says nothing. */
+/** The outcome of a failed post for its connection; undefined for any other error. */
 function outcomeOf(error: unknown, once: boolean): Posted | undefined {
   if (isGone(error)) return "gone";
   if (error instanceof PayloadTooLargeException) return "too large";
@@ -147,8 +147,8 @@ function outcomeOf(error: unknown, once: boolean): Posted | undefined {
 }
 
 /**
- * ForbiddenException is the answer for a connection that is not this API's. A role that may not post gets
- * AccessDeniedException, which is a fault of the deployment.
+ * ForbiddenException means that the connection does not belong to this API. A role without permission to post gets
+ * AccessDeniedException, which is a deployment error.
  */
 function isGone(error: unknown): boolean {
   return error instanceof GoneException || error instanceof ForbiddenException;

@@ -27,19 +27,19 @@ import { type BucketLimits, bucketLimits, clientSettings } from "./call-limits.t
 /** Size of every part of a multipart upload but the last, in bytes. */
 const defaultPartBytes = 8 * 1024 * 1024;
 
-/** Largest body that is sent within the time of a request without one, in bytes. */
+/** Maximum size of a body that is sent with the short time limit (`answerMs`), in bytes. */
 const smallBytes = 1024 * 1024;
 
 /**
  * Region, credentials and endpoint come from the environment, as the SDK reads them.
- * @param partBytes size of a part of what is uploaded in parts, in bytes. S3 takes at least 5 MiB and at most 10,000 parts.
+ * @param partBytes part size of multipart uploads, in bytes. S3 requires at least 5 MiB, and at most 10,000 parts.
  */
 export function openS3Bucket(
   bucketName: string,
   limits: BucketLimits = bucketLimits,
   partBytes = defaultPartBytes,
 ): Bucket {
-  // The uploads of lib-storage take the client's own limit, which is that of bodies.
+  // Uploads of lib-storage use the client's limit, so it is set to `bodyMs`.
   const client = new S3Client(clientSettings({ ...limits, answerMs: limits.bodyMs }));
   const soon = { requestTimeout: limits.answerMs };
   const fetch = async (key: string, etag?: string) => {
@@ -134,7 +134,7 @@ async function unlessRefused<T>(key: string, { ifMatch }: PutOptions, sent: Prom
   try {
     return await sent;
   } catch (error) {
-    // 409 is S3's answer to two conditional writes at the same moment; 404 to If-Match on a deleted object.
+    // S3 answers 409 to concurrent conditional writes, and 404 to If-Match on a deleted object.
     const lost = [409, 412].includes(statusOf(error) ?? 0) || (ifMatch && statusOf(error) === 404);
     throw lost ? new PreconditionFailed(key) : error;
   }

@@ -1,5 +1,5 @@
 import type { DreamVerdict, Memory } from "../protocol/memory-schemas.ts";
-import { termsOf } from "../recall/words/words.ts";
+import { termsOf } from "../recall/words.ts";
 import { findSecret } from "../runtime/secret-shapes.ts";
 import type { DreamSettings } from "./dream-settings.ts";
 import type { Promotion } from "./dream-texts.ts";

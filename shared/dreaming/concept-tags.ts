@@ -1,5 +1,5 @@
-import { stopWords } from "../recall/words/stop-words.ts";
-import { plainText } from "../recall/words/words.ts";
+import { stopWords } from "../recall/stop-words.ts";
+import { plainText } from "../recall/words.ts";
 
 const words = (text: string) => text.split(" ");
 

@@ -1,5 +1,5 @@
 import type { MemoryType } from "../protocol/memory-schemas.ts";
-import { plainText, termsOf } from "../recall/words/words.ts";
+import { plainText, termsOf } from "../recall/words.ts";
 
 const dayMs = 86_400_000;
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { MemoryRecord, MemoryType } from "../protocol/memory-schemas.ts";
-import { termsOf } from "../recall/words/words.ts";
+import { termsOf } from "../recall/words.ts";
 import { absent, equal, remove, set, setIfAbsent } from "../world/expression.ts";
 import { type Item, type Key, succeeds, type Table } from "../world/world.ts";
 import { memoryId } from "./memory-line.ts";

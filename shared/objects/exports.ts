@@ -9,9 +9,9 @@ import {
 } from "../protocol/messages.ts";
 import type { ExportFormat } from "../protocol/objects.ts";
 import { keyShapes, redact, type SecretShape } from "../runtime/secret-shapes.ts";
-import { repairTranscript, toWire } from "../wire/wire-messages.ts";
 import { argsDisplay } from "./toolcall.ts";
 import { toTurnLines } from "./turns.ts";
+import { repairTranscript, toWire } from "./wire-messages.ts";
 
 /** A conversation to export. */
 export interface ExportedConversation {

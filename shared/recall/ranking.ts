@@ -1,10 +1,10 @@
+import { dateTerms } from "./date-words.ts";
 import { countOf, type IndexedTurn, placeOf, type TurnIndex } from "./turn-index.ts";
-import { dateTerms } from "./words/date-words.ts";
-import { termsOf } from "./words/words.ts";
+import { termsOf } from "./words.ts";
 
 /**
- * What is searched is a window: a turn with the two turns before it and the one after it, and its day in words. An answer
- * often shares no word with its question, but its neighbours do ("How is Max?" "He eats again.").
+ * A search scores windows: a turn with the two turns before it and the one after it, and its day in words. An answer
+ * often shares no word with a search, but its neighbours do ("How is Max?" "He eats again.").
  */
 const turnsBefore = 2;
 const turnsAfter = 1;
@@ -13,23 +13,23 @@ const turnsAfter = 1;
 const k1 = 1.2;
 const b = 0.75;
 
-/** How much the turn's own words count beside those of its window: of neighbours that fit equally, the one that says it is first. */
+/** Extra weight of a turn's own words: among neighbours with equal windows, the turn that contains the words comes first. */
 const ownWeight = 0.1;
 
-/** A turn whose window fits the question; the best has the highest score. */
+/** A turn whose window matches the question; higher scores are better. */
 export interface RankedTurn {
   turn: IndexedTurn;
   score: number;
 }
 
-/** The terms that a question is searched by, each once. */
+/** The search terms of a question, without repeats. */
 export function questionTerms(question: string): string[] {
   return [...new Set([...termsOf(question), ...dateTerms(question)])];
 }
 
 /**
  * Ranks the turns of several indexes as if they were one. All windows count as documents of BM25.
- * @returns the best ones, at most `limit`; of equal ones the newest first
+ * @returns at most `limit`, best first; equal scores newest first
  */
 export function rankTurns(indexes: readonly TurnIndex[], question: string, limit: number): RankedTurn[] {
   const windows = indexes.map(openWindows);
@@ -49,7 +49,7 @@ export function rankTurns(indexes: readonly TurnIndex[], question: string, limit
     .slice(0, limit);
 }
 
-/** The windows that hold a term, and how often by their place; whoever reads the counts puts them back to 0. */
+/** The windows with a term, and the number of occurrences by place; the reader resets the counts to 0. */
 interface Counted {
   places: number[];
   counts: Uint16Array;
@@ -57,7 +57,7 @@ interface Counted {
 
 interface Windows {
   index: TurnIndex;
-  /** Terms of each window, date included. */
+  /** Number of terms of each window, including the date. */
   lengths: Float64Array;
   scores: Float64Array;
   count(term: string): Counted;
@@ -102,7 +102,7 @@ function openWindows(index: TurnIndex): Windows {
       };
       for (const posting of index.postings(term)) {
         const place = placeOf(posting);
-        // The windows that hold a turn are those of the turns around it, the other way round.
+        // A turn is in the windows of its neighbours, in the reverse direction.
         for (let near = place - turnsAfter; near <= place + turnsBefore; near++)
           if (isNear(place, near)) add(near, countOf(posting));
       }
@@ -128,15 +128,15 @@ function windowLengths(index: TurnIndex, isNear: (place: number, other: number) 
 
 function bestOf({ scores, index }: Windows, limit: number): RankedTurn[] {
   const found: RankedTurn[] = [];
-  const least = minOfBest(scores, limit);
+  const minScore = minOfBest(scores, limit);
   for (const [place, score] of scores.entries()) {
     const turn = index.turns[place];
-    if (turn && score > 0 && score >= least) found.push({ turn, score });
+    if (turn && score > 0 && score >= minScore) found.push({ turn, score });
   }
   return found;
 }
 
-/** The score of the last of the best ones. Most turns share a word with a question: sorting all of them takes long. */
+/** The lowest score among the best `limit`. Sorting only numbers is fast; most turns share a word with a question. */
 function minOfBest(scores: Float64Array, limit: number): number {
   return Float64Array.from(scores).sort().at(-limit) ?? 0;
 }

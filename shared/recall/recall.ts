@@ -7,7 +7,7 @@ import type { IndexedTurn } from "./turn-index.ts";
 import type { FindEmbedder } from "./vectors/embedder.ts";
 import { createNearTurns } from "./vectors/near-turns.ts";
 import { createSaidTurns, type RecallScope, type SaidTurns } from "./visible-turns.ts";
-import { plainText } from "./words/words.ts";
+import { plainText } from "./words.ts";
 
 /** Searches all conversations of an agent. Create one per warm function: it caches what it has read. */
 export interface Recall {

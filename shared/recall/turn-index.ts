@@ -1,6 +1,6 @@
+import { dayInWords } from "./date-words.ts";
 import type { Turn } from "./segment.ts";
-import { dayInWords } from "./words/date-words.ts";
-import { termsOf } from "./words/words.ts";
+import { termsOf } from "./words.ts";
 
 /** The conversation of turns that were added together. */
 export interface Passage {

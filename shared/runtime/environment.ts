@@ -5,7 +5,7 @@
 export interface Environment {
   tableName: string;
   bucketName: string;
-  /** The agent function, as Lambda's Invoke takes it (name or ARN). */
+  /** Name or ARN of the agent function. */
   agentFunction: string;
   timerFunctionArn: string;
   scheduleGroup: string;
@@ -21,7 +21,7 @@ export interface Environment {
    * after that URL exists.
    */
   webhookUrl?: string;
-  /** Set to anything when sockets without an Authorization header are refused. Only for the socket function. */
+  /** Any value: refuse sockets without an Authorization header. Only for the socket function. */
   requireHeader?: string;
 }
 

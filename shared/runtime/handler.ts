@@ -4,7 +4,7 @@ import { type LogFields, log, logError } from "./log.ts";
 
 /** Watches the invocations of one warm function. */
 export interface InvocationWatch {
-  /** Is called after each invocation. Usually it makes no call. */
+  /** Called after each invocation. Usually it sends no request. */
   ended(): Promise<void>;
 }
 
@@ -16,13 +16,13 @@ interface Options<Event, Result> {
    * events.
    */
   onError?(error: unknown, event: Event): Result;
-  /** Is told of the end of each invocation. */
+  /** Notified of the end of each invocation. */
   watch?: InvocationWatch;
 }
 
 /**
  * Wraps a function's handler: logs one line at the start and one with the duration at the end; logs errors in
- * full and maps them with `onError`. Tells the watch of each end.
+ * full and maps them with `onError`. Notifies the watch of each end.
  */
 export function wrapHandler<Event, Result>(
   name: string,

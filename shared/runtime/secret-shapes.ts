@@ -1,4 +1,4 @@
-/** A secret by its shape. The label says what stands there. */
+/** The shape of a secret. The label names its kind. */
 export type SecretShape = readonly [label: string, shape: RegExp];
 
 /** Keys and tokens, the more specific ones first. */
@@ -10,7 +10,7 @@ export const keyShapes: readonly SecretShape[] = [
   ["hex_token_32", /\b[0-9a-fA-F]{32,}\b/g],
 ];
 
-/** What a person may have said in passing: more kinds of keys, and words that are named as a password. */
+/** Secrets in conversations: more kinds of keys, and words that are called a password. */
 const saidShapes: readonly SecretShape[] = [
   ["private_key", /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----)?/g],
   ["jwt", /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+/g],
@@ -33,12 +33,12 @@ const saidShapes: readonly SecretShape[] = [
 
 const allShapes = [...keyShapes, ...saidShapes];
 
-/** What kind of secret a text holds; undefined when it seems to hold none. */
+/** The kind of secret in a text; undefined when none is recognized. */
 export function findSecret(text: string): string | undefined {
   return allShapes.find(([, shape]) => text.search(shape) >= 0)?.[0];
 }
 
-/** The text with everything of these shapes replaced by `[REDACTED:label]`. There is no way back. */
+/** The text with all secrets of these shapes replaced by `[REDACTED:label]`. Irreversible. */
 export function redact(text: string, shapes: readonly SecretShape[] = allShapes): string {
   return shapes.reduce((left, [label, shape]) => left.replace(shape, `[REDACTED:${label}]`), text);
 }

@@ -1,8 +1,8 @@
 const units = ["bytes", "KB", "MB", "GB"];
 
 /**
- * A number of bytes for people, of 1024 bytes a KB: `999 bytes`, `1.5 KB`, `100 MB`. It is rounded up, so that a file
- * above a limit never reads as the limit.
+ * A number of bytes as text, with 1024 bytes per KB: `999 bytes`, `1.5 KB`, `100 MB`. Rounded up, so that a size above a
+ * limit never looks equal to it.
  */
 export function sizeText(bytes: number): string {
   const power = Math.min(3, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));

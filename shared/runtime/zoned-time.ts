@@ -8,7 +8,7 @@ export interface LocalTime {
   weekday: string;
 }
 
-/** The days of the week in English, from Sunday on as `Date` counts them. */
+/** The days of the week in English, starting with Sunday, as `Date` counts them. */
 export const weekdays = [
   "Sunday",
   "Monday",
@@ -19,12 +19,12 @@ export const weekdays = [
   "Saturday",
 ] as const;
 
-/** The days that are shown, from the first year of epoch time to the last of four digits. Epoch milliseconds. */
+/** The range of displayed days: from the first year of epoch time to the last four-digit year. Epoch milliseconds. */
 const shownDays = { first: Date.parse("1970-01-02T00:00:00Z"), last: Date.parse("9999-12-30T00:00:00Z") };
 
 /**
  * `now` in epoch milliseconds, `timezone` an IANA name; an unknown name is treated as UTC, so that a run does
- * not fail. A time outside of the years 1970 to 9999, as a platform may name one, is shown as the nearest in them.
+ * not fail. A time outside the years 1970 to 9999, which a platform may send, becomes the nearest one inside.
  */
 export function localTime(now: number, timezone: string): LocalTime {
   const instant = Math.min(Math.max(now, shownDays.first), shownDays.last);
@@ -44,9 +44,8 @@ export function hourOfDay(day: string, hour: number, timezone: string): number {
 }
 
 /**
- * The instant, in epoch milliseconds, at which clocks in a timezone show a time of a day. If the time occurs
- * twice, because clocks are set back, the first one. If it is skipped, because clocks are set forward, the
- * moment of the change.
+ * The instant, in epoch milliseconds, of a local time on a day. If the time occurs twice, because clocks are set back, the
+ * first one. If it is skipped, because clocks are set forward, the moment of the change.
  * @param day `YYYY-MM-DD`
  * @param time `HH:MM`, 00:00 to 24:00
  */
@@ -54,13 +53,13 @@ export function timeOfDay(day: string, time: string, timezone: string): number {
   return instantsOf(day, time, timezone).first;
 }
 
-/** When clocks show a time. Epoch milliseconds. */
+/** The instants of a local time. Epoch milliseconds. */
 export interface Instants {
   /** As `timeOfDay`. */
   first: number;
-  /** The second one, when clocks are set back over the time. */
+  /** The second one, when the time occurs twice. */
   second?: number;
-  /** Clocks are set forward over the time: it is not shown on that day. */
+  /** The time does not occur on that day, because clocks are set forward. */
   skipped?: true;
 }
 
@@ -100,7 +99,7 @@ function changeBetween(before: number, after: number, holds: (instant: number) =
  */
 function wallTimeAt(epochMs: number, timezone: string): number {
   const second = Math.floor(epochMs / 1000) * 1000;
-  // What Intl.DateTimeFormat tells of most sessions' timezone, without the microseconds that it takes for it.
+  // A shortcut for the timezone of most sessions: Intl.DateTimeFormat needs microseconds.
   if (timezone === "UTC") return second;
   // Since 1973 clocks have changed at whole minutes of UTC only.
   if (second < wholeMinutesSince) return formattedTimeAt(second, timezone);
@@ -117,10 +116,10 @@ function wallTimeAt(epochMs: number, timezone: string): number {
 const minuteMs = 60_000;
 const wholeMinutesSince = Date.parse("1973-01-01T00:00:00Z");
 
-/** Offsets from UTC in milliseconds, by a minute and a timezone. A formatter takes many times as long. */
+/** Cached offsets from UTC in milliseconds, by minute and timezone: a formatter is much slower. */
 const offsets = new Map<string, number>();
 
-/** As `wallTimeAt`, by the formatter. */
+/** Like `wallTimeAt`, with a formatter. */
 function formattedTimeAt(epochMs: number, timezone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatIn(timezone).formatToParts(epochMs)) parts[type] = Number(value);
@@ -140,7 +139,7 @@ export function isTimezone(name: string): boolean {
   return true;
 }
 
-/** Timezones that were asked for before: each reading of the configuration asks, and a formatter takes its time to make. */
+/** Cached valid timezones: each read of the configuration checks one, and creating a formatter is slow. */
 const timezones = new Set<string>();
 
 const formats = new Map<string, Intl.DateTimeFormat>();

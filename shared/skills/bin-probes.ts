@@ -1,67 +1,67 @@
 import { randomUUID } from "node:crypto";
 
-/** Time for which an answered program needs no new probe, in milliseconds. */
+/** How long an answer stays fresh, in milliseconds. */
 const freshMs = 5 * 60_000;
 
-/** Time limit of a probe, and the bounds of one that a client asks for, in milliseconds. */
+/** Default time limit of a probe, and the bounds of a requested one, in milliseconds. */
 const defaultTimeoutMs = 15_000;
-const timeoutBounds = { least: 1000, most: 120_000 };
+const timeoutBounds = { min: 1000, max: 120_000 };
 
-/** Times that a probe is sent on one connection. */
+/** How often a probe is sent on one connection. */
 const maxAttempts = 2;
 
-/** Most programs that a node is asked for, and most whose answers are kept. */
+/** Maximum number of programs in one probe, and of stored answers. */
 const maxBins = 500;
 const maxKnown = 1000;
 
 /** Bounds of `timeouts.skillProbeMaxAgeMs`, in milliseconds. */
-const maxAgeBounds = { least: 1000, most: 24 * 3_600_000 };
+const maxAgeBounds = { min: 1000, max: 24 * 3_600_000 };
 
-/** Whether a text can be the name of a program that a probe asks for. */
+/** Whether a text is a valid program name for a probe. */
 export function isBinName(name: string): boolean {
   return /^[A-Za-z0-9._+-]{1,100}$/.test(name) && name !== "__proto__";
 }
 
-/** A question that a node has not answered. Times are epoch ms. */
+/** A probe that a node has not answered. Times are epoch ms. */
 export interface PendingProbe {
   probeId: string;
   bins: string[];
   timeoutMs: number;
   createdAt: number;
   sentAt: number;
-  /** How often it was sent on the node's present connection. */
+  /** How often it was sent on the node's current connection. */
   attempts: number;
 }
 
-/** What is known of a node's programs, and what it was asked. */
+/** The known programs of a node, and its pending probes. */
 export interface NodeBins {
-  /** Answers by program: whether the node has it, and when it said so. */
+  /** Answers by program: whether the node has it, and the time of the answer. */
   known: Record<string, { has: boolean; at: number }>;
   pending: PendingProbe[];
   /** Number of answers so far. */
   answers: number;
-  /** Increased with each change. 0: nothing is stored. */
+  /** Incremented by each change. 0: nothing is stored. */
   version: number;
 }
 
 export const nothingKnown: NodeBins = { known: {}, pending: [], answers: 0, version: 0 };
 
 export interface ProbeOptions {
-  /** Ask also for programs whose answer is fresh. */
+  /** Also ask for programs with a fresh answer. */
   force?: boolean;
-  /** Time limit of a new probe; one outside of 1 s to 120 s counts as the nearest of them. */
+  /** Time limit of a new probe, clamped to 1 s to 120 s. */
   timeoutMs?: number;
-  /** The node has connected anew: what it was asked before is sent again. */
+  /** The node has just connected: pending probes are sent again. */
   isNewConnection?: boolean;
-  /** Age after which a probe is given up, also when its node was away: `timeouts.skillProbeMaxAgeMs`. */
+  /** Age after which a probe is given up, also while its node is not connected: `timeouts.skillProbeMaxAgeMs`. */
   maxAgeMs: number;
   /** Epoch ms. */
   now: number;
 }
 
 /**
- * Decides what a node is to be asked: the wanted programs of which no answer is fresh and no probe is pending, and
- * again what it has not answered in time, or was asked before it connected anew.
+ * Decides which probes to send to a node: one for the wanted programs without a fresh answer or a pending probe, and again
+ * those that it did not answer in time or received on an earlier connection.
  * @returns `send`: the probes to send; `next` is the same object when there is nothing to store
  */
 export function planProbes(
@@ -85,7 +85,7 @@ export function planProbes(
   return { next: { ...bins, pending: [...waiting, ...send], version: bins.version + 1 }, send };
 }
 
-/** The probes that are not given up, and those of them that are to be sent again, as they are then. */
+/** The probes that are not given up, and updated copies of those to send again. */
 function overdue(
   probes: readonly PendingProbe[],
   isNewConnection: boolean,
@@ -110,11 +110,11 @@ export interface ProbeAnswer {
 }
 
 /**
- * Takes an answer: of the programs that were asked for, those that it says are there are there, and the others are not.
- * A failed probe stays pending until its time is over.
+ * Applies an answer: programs of the probe that it reports as present are present, all others absent. A failed probe stays
+ * pending until its timeout.
  * @returns undefined when no such probe is pending: it was answered before, given up, or never sent
  */
-export function takeAnswer(
+export function applyAnswer(
   bins: NodeBins,
   probeId: string,
   answer: ProbeAnswer,
@@ -123,9 +123,9 @@ export function takeAnswer(
   const probe = bins.pending.find((one) => one.probeId === probeId);
   if (!probe) return undefined;
   if (!answer.ok) return bins;
-  const told = answer.bins ?? {};
+  const reported = answer.bins ?? {};
   const found = probe.bins.map((name) => {
-    const has = Object.hasOwn(told, name) && told[name] === true;
+    const has = Object.hasOwn(reported, name) && reported[name] === true;
     return [name, { has, at: now }] as const;
   });
   const known = Object.entries({ ...bins.known, ...Object.fromEntries(found) })
@@ -136,7 +136,7 @@ export function takeAnswer(
   return { known: Object.fromEntries(known), pending, answers: answers + 1, version: version + 1 };
 }
 
-/** The answers as a node's `nodeRuntime` holds them; `hostBinStatusUpdatedAt` is absent without any. */
+/** The answers in the format of `nodeRuntime`; `hostBinStatusUpdatedAt` is absent when there are none. */
 export function binStatus({ known }: NodeBins): {
   hostBinStatus: Record<string, boolean>;
   hostBinStatusUpdatedAt?: number;
@@ -147,6 +147,6 @@ export function binStatus({ known }: NodeBins): {
   return { hostBinStatus, hostBinStatusUpdatedAt: Math.max(...answers.map(([, { at }]) => at)) };
 }
 
-function within(value: number, { least, most }: { least: number; most: number }): number {
-  return Math.min(most, Math.max(least, value));
+function within(value: number, { min, max }: { min: number; max: number }): number {
+  return Math.min(max, Math.max(min, value));
 }

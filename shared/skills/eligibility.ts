@@ -3,7 +3,7 @@ import { capabilities, type NodeRuntime } from "../protocol/schemas.ts";
 import { isBinName } from "./bin-probes.ts";
 import type { Skill } from "./skill-lister.ts";
 
-/** What a skill asks of one host (`config`: of the gateway's configuration). `any…`: at least one; the others: all. */
+/** A skill's requirements for one host (`config`: for the gateway's configuration). `any…`: at least one; the others: all. */
 export interface SkillRequirements {
   bins?: string[];
   anyBins?: string[];
@@ -11,7 +11,7 @@ export interface SkillRequirements {
   env?: string[];
   /** Paths into the configuration whose value must be truthy. */
   config?: string[];
-  /** One of them; `macos` and `windows` are understood as `darwin` and `win32`. */
+  /** One of them; `macos` and `windows` mean `darwin` and `win32`. */
   os?: string[];
   /** One of them. */
   hostRoles?: string[];
@@ -24,11 +24,11 @@ export interface SkillEntry {
   /** False hides the skill. */
   enabled?: boolean;
   always?: boolean;
-  /** Each list takes the place of the skill's own list of that name. */
+  /** Each list replaces the skill's own list of the same name. */
   requires?: unknown;
 }
 
-/** A connected node, as far as skills look at it. */
+/** The fields of a connected node that skills use. */
 export interface SkillHost
   extends Pick<NodeRuntime, "hostRole" | "hostCapabilities" | "hostOs" | "hostEnv" | "hostBinStatus"> {
   nodeId: string;
@@ -43,11 +43,11 @@ export interface SkillSurroundings {
 
 export interface SkillStatus extends Skill {
   eligible: boolean;
-  /** Hosts that have all the skill asks of a host. */
+  /** Hosts that meet all requirements. */
   eligibleHosts: string[];
   /** Why it is not eligible, each a phrase. */
   reasons: string[];
-  /** The requirements that count, if there are any and they are valid. */
+  /** The effective requirements, if there are any and they are valid. */
   requirements?: SkillRequirements;
 }
 
@@ -69,15 +69,15 @@ const known: Partial<Record<keyof SkillRequirements, readonly string[]>> = {
 };
 
 /**
- * Which skills can be used now (docs/reference/protocol.md, "Skills"): the configuration's entry, then whether the requirements are valid,
- * then the hosts, then the configuration's paths. `always` skips all but a disabled entry.
+ * Decides which skills can be used now (docs/reference/protocol.md, "Skills"). Checks the configuration's entry, then whether
+ * the requirements are valid, then the hosts, then the configuration's paths. `always` skips all checks but the first.
  */
 export function evaluateSkills(skills: Skill[], surroundings: SkillSurroundings): SkillStatus[] {
   return skills.map((skill) => evaluateSkill(skill, surroundings));
 }
 
 function evaluateSkill(skill: Skill, { entries, hosts, config }: SkillSurroundings): SkillStatus {
-  const entry = entryOf(skill, entries);
+  const entry = configuredEntry(skill, entries);
   const always = entry.always ?? skill.always;
   const status: SkillStatus = { ...skill, always, eligible: false, eligibleHosts: [], reasons: [] };
   if (entry.enabled === false) return { ...status, reasons: ["disabled by skills.entries"] };
@@ -103,18 +103,18 @@ function evaluateSkill(skill: Skill, { entries, hosts, config }: SkillSurroundin
 }
 
 /** The entry for a skill: by its name, by its folder, or by its location. */
-function entryOf(skill: Skill, entries: Record<string, SkillEntry>): SkillEntry {
+function configuredEntry(skill: Skill, entries: Record<string, SkillEntry>): SkillEntry {
   const key = [skill.name, skill.directory, skill.location].find((name) => Object.hasOwn(entries, name));
   return (key !== undefined && entries[key]) || {};
 }
 
 /**
- * The programs that enabled skills ask for in `bins` and `anyBins`, sorted, without names that no program has.
- * @param entries as in the configuration
+ * The programs that enabled skills require in `bins` and `anyBins`, sorted, without invalid names.
+ * @param entries `skills.entries` of the configuration
  */
 export function requiredBins(skills: readonly Skill[], entries: Record<string, SkillEntry>): string[] {
   const names = skills.flatMap((skill) => {
-    const entry = entryOf(skill, entries);
+    const entry = configuredEntry(skill, entries);
     if (entry.enabled === false) return [];
     const { requirements } = readRequirements(withOverrides(skill.requires, entry.requires));
     return [...(requirements.bins ?? []), ...(requirements.anyBins ?? [])];
@@ -122,7 +122,7 @@ export function requiredBins(skills: readonly Skill[], entries: Record<string, S
   return [...new Set(names)].filter(isBinName).sort();
 }
 
-/** The skill's own requirements, list by list those of its configuration's entry in their place. */
+/** The skill's own requirements, with lists replaced by those of its configuration entry. */
 function withOverrides(own: unknown, entry: unknown): unknown {
   if (!isObject(entry)) return entry ?? own;
   const overrides = Object.entries(entry).filter(([, list]) => list !== undefined && list !== null);
@@ -151,7 +151,7 @@ function isNameList(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === "string" && name.trim() !== "");
 }
 
-/** What a host lacks of what is asked, each a phrase; empty when it has everything. */
+/** The requirements that a host does not meet, each as a phrase. */
 function lacksOf(host: SkillHost, asked: SkillRequirements): string[] {
   const lacks: string[] = [];
   const all = (what: string, wanted: string[] | undefined, has: (name: string) => boolean) => {
@@ -174,7 +174,7 @@ function lacksOf(host: SkillHost, asked: SkillRequirements): string[] {
   return lacks;
 }
 
-/** `macOS 15.1`, `Darwin` and `mac` are one system. */
+/** Normalizes an OS: `macOS 15.1`, `Darwin` and `mac` are `darwin`. */
 function osName(os: string): string {
   const name =
     os
@@ -185,7 +185,7 @@ function osName(os: string): string {
   return ["win", "windows"].includes(name) ? "win32" : name;
 }
 
-/** Texts, numbers and flags count as in JavaScript; objects and lists count when they are there, empty ones too. */
+/** Whether a path has a truthy value; objects and lists count even when empty. */
 function isSet(config: unknown, path: string): boolean {
   try {
     return Boolean(valueAt(config, parsePath(path)));

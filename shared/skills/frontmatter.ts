@@ -6,7 +6,7 @@ import { head } from "../workspace/budget.ts";
 const maxFrontmatter = 16_000;
 const maxDescription = 200;
 
-/** Metadata namespaces in order of preference: ours, then those of compatible programs. */
+/** Metadata namespaces in order of preference: this project's, then those of compatible programs. */
 const namespaces = ["gsv", "openclaw", "clawdbot"] as const;
 
 /** A parsed `SKILL.md`. */
@@ -103,7 +103,7 @@ function textField(value: unknown): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** An unindented line `key: text` whose unquoted text contains another `: `, which YAML refuses. */
+/** An unindented line `key: text` whose unquoted text contains another `: `, which is invalid YAML. */
 const plainWithColon = /^([\w-]+):[ \t]+([^\s"'|>{[&*!#%@`].*:[ \t].*)$/gm;
 
 /**
@@ -113,15 +113,15 @@ const plainWithColon = /^([\w-]+):[ \t]+([^\s"'|>{[&*!#%@`].*:[ \t].*)$/gm;
  */
 export function parseYaml(text: string): unknown {
   try {
-    return read(text);
+    return readYaml(text);
   } catch (error) {
     const quoted = text.replace(plainWithColon, (_, key, value) => `${key}: ${JSON.stringify(value)}`);
     if (quoted === text) throw error;
-    return read(quoted);
+    return readYaml(quoted);
   }
 }
 
-function read(text: string): unknown {
+function readYaml(text: string): unknown {
   const document = parseDocument(text, { logLevel: "silent", uniqueKeys: false });
   const [fault] = document.errors;
   if (fault) throw new SyntaxError(fault.message.split(":\n")[0]);

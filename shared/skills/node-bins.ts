@@ -4,7 +4,7 @@ import { absent, equal, set } from "../world/expression.ts";
 import { type ItemValue, type Key, succeeds, type Table } from "../world/world.ts";
 import { type NodeBins, nothingKnown } from "./bin-probes.ts";
 
-/** TTL of what is known of a node's programs, in seconds after the last change. */
+/** TTL of a node's known programs, in seconds after the last change. */
 const ttlSeconds = 90 * 86_400;
 
 /** Maximum attempts of an optimistic write. */
@@ -12,7 +12,7 @@ const maxAttempts = 10;
 
 const keyOf = (nodeId: string): Key => ({ pk: `NODE#${normalId(nodeId)}`, sk: "BINS" });
 
-/** What is known of a node's programs, whether or not it is connected. */
+/** The known programs of a node, whether or not it is connected. */
 export async function readNodeBins(table: Table, nodeId: string): Promise<NodeBins> {
   const item = await table.get(keyOf(nodeId));
   if (!item) return nothingKnown;
@@ -21,7 +21,7 @@ export async function readNodeBins(table: Table, nodeId: string): Promise<NodeBi
 }
 
 /**
- * Stores what `next` makes of it; the same object writes nothing. `next` is called again after a conflict.
+ * Stores the result of `next`; an unchanged object writes nothing. `next` is called again after a conflict.
  * @param now epoch milliseconds
  * @throws PeerError 409 (retryable) after too many conflicts
  */
@@ -45,11 +45,11 @@ export async function changeNodeBins(
     const unchanged = bins.version === 0 ? absent("version") : equal("version", bins.version);
     if (await succeeds(table.update(keyOf(nodeId), steps, unchanged))) return changed;
   }
-  const message = `the programs of the node ${nodeId} are changed by others at the same time`;
+  const message = `the known programs of the node ${nodeId} are being changed; try again`;
   throw new PeerError(code.conflict, message, { retryable: true });
 }
 
-/** Forgets what is known of a node's programs: another machine may have its id from now on. */
+/** Deletes the known programs of a node: another machine may use its id from now on. */
 export async function dropNodeBins(table: Table, nodeId: string): Promise<void> {
   await table.delete(keyOf(nodeId));
 }

@@ -5,12 +5,12 @@ import { code, PeerError } from "../protocol/errors.ts";
 import { eventFrame } from "../protocol/frames.ts";
 import { log, logError } from "../runtime/log.ts";
 import type { Schedules, Sockets, Table } from "../world/world.ts";
-import { binStatus, type PendingProbe, type ProbeAnswer, planProbes, takeAnswer } from "./bin-probes.ts";
+import { applyAnswer, binStatus, type PendingProbe, type ProbeAnswer, planProbes } from "./bin-probes.ts";
 import { requiredBins } from "./eligibility.ts";
 import { changeNodeBins, readNodeBins } from "./node-bins.ts";
 import type { SkillLister } from "./skill-lister.ts";
 
-/** What probing works with. */
+/** The dependencies of probing. */
 export interface Probing {
   table: Table;
   sockets: Sockets;
@@ -19,19 +19,19 @@ export interface Probing {
   now: () => number;
 }
 
-/** How a node is asked: see `ProbeOptions`. */
+/** Options of asking a node: see `ProbeOptions`. */
 export interface Asking {
   force?: boolean;
   timeoutMs?: number;
   isNewConnection?: boolean;
 }
 
-/** Whether a node runs commands, and so can tell which programs it has. */
+/** Whether a node runs commands, and so can report which programs it has. */
 export function canProbeBins({ runtime }: Pick<PeerRecord, "runtime">): boolean {
   return runtime?.hostCapabilities.includes("shell.exec") ?? false;
 }
 
-/** The programs that the enabled skills of all agents ask for. */
+/** The programs that the enabled skills of all agents require. */
 async function binsOfAllAgents(
   { now }: Pick<Probing, "now">,
   skills: SkillLister,
@@ -43,8 +43,8 @@ async function binsOfAllAgents(
 }
 
 /**
- * Asks a node that has connected anew for the programs of all skills. What it was asked on its earlier connection is
- * sent again under the same ids.
+ * Asks a newly connected node for the programs of all skills. Probes of its earlier connection are sent again with the same
+ * ids.
  */
 export async function probeNodeOnConnect(
   probing: Probing,
@@ -60,7 +60,7 @@ export async function probeNodeOnConnect(
 
 /**
  * Asks all connected nodes for the programs of all skills, after a skill or its configuration has changed. A failure is
- * logged alone: the change is done, and the next connection of a node asks again.
+ * only logged: the change is done, and a node is asked again when it next connects.
  */
 export async function askAllNodes(probing: Probing, skills: SkillLister): Promise<void> {
   try {
@@ -80,9 +80,9 @@ export async function askAllNodes(probing: Probing, skills: SkillLister): Promis
 }
 
 /**
- * Asks a node for those of the wanted programs of which no answer is fresh and no probe is pending.
+ * Asks a node for the wanted programs without a fresh answer or a pending probe.
  * @returns the number of probes that reached the node
- * @throws PeerError 503 when it does not take them; they stay pending for its next connection
+ * @throws PeerError 503 when it does not receive them; they stay pending for its next connection
  */
 export async function askNode(
   probing: Probing,
@@ -99,13 +99,13 @@ export async function askNode(
     send = plan.send;
     return plan.next;
   });
-  // An answer to its earlier connection may have come while this one was being registered.
+  // An answer on its earlier connection may have arrived while this one was being registered.
   if ((node.binAnswers ?? 0) < bins.answers) await showBins(probing, node.id);
   await Promise.all(send.map((probe) => sendProbe(probing, node, probe)));
   return send.length;
 }
 
-/** Sends a probe, and has the timer look after it when its time is over. */
+/** Sends a probe, and schedules its timeout. */
 async function sendProbe(
   { sockets, schedules }: Probing,
   node: PeerRecord,
@@ -121,12 +121,12 @@ async function sendProbe(
   ]);
   log("probe.sent", { nodeId: node.id, probeId, bins: bins.length, attempts, outcome });
   if (outcome === "sent") return;
-  const reason = outcome === "gone" ? "it has disconnected" : "it does not read what it is sent";
+  const reason = outcome === "gone" ? "it has disconnected" : "it does not read its connection";
   throw new PeerError(code.unavailable, `${node.id}: ${reason}`, { retryable: true });
 }
 
 /**
- * Takes a node's answer, and shows it where skills look for it.
+ * Stores a node's answer, and copies it to the node's connection record, where skills read it.
  * @returns false when no such probe is pending
  */
 export async function acceptProbe(
@@ -138,17 +138,17 @@ export async function acceptProbe(
   const { table, now } = probing;
   let isPending = false;
   await changeNodeBins(table, nodeId, now(), (bins) => {
-    const taken = takeAnswer(bins, probeId, answer, now());
-    isPending = taken !== undefined;
-    return taken ?? bins;
+    const answered = applyAnswer(bins, probeId, answer, now());
+    isPending = answered !== undefined;
+    return answered ?? bins;
   });
   log("probe.answered", { nodeId, probeId, ok: answer.ok, isPending });
-  // Also for a repeated answer: the first one may have crashed before it was shown.
+  // Also for a repeated answer: the first attempt may have crashed before this step.
   await showBins(probing, nodeId);
   return isPending;
 }
 
-/** Handles the end of a probe's time: it is sent a second time, or given up. Nothing when the node is away. */
+/** Handles a probe's timeout: it is sent again, or given up. Does nothing when the node is not connected. */
 export async function expireProbes(probing: Probing, nodeId: string, at: number): Promise<void> {
   // Use the schedule's time when this clock is behind it.
   const now = () => Math.max(probing.now(), at);
@@ -157,7 +157,7 @@ export async function expireProbes(probing: Probing, nodeId: string, at: number)
   await askNode({ ...probing, now }, node, [], {});
 }
 
-/** Writes what is known of a node's programs into the record of its connection, beside what it has told itself. */
+/** Adds the known programs of a node to its connection record, which also has those that it announced itself. */
 async function showBins({ table, now }: Pick<Probing, "table" | "now">, nodeId: string): Promise<void> {
   const [bins, node] = await Promise.all([
     readNodeBins(table, nodeId),

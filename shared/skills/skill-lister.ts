@@ -24,25 +24,24 @@ export interface Skill extends ListedSkill {
   fault?: string;
 }
 
-/** Time for which a listing of a folder is used, in milliseconds. A listing costs as much as a dozen files. */
+/** How long a listing of a folder is cached, in milliseconds. A listing costs as much as reading a dozen files. */
 const maxAgeMs = 30_000;
 
 export interface SkillLister {
   /**
    * The agent's own skills, then the shared skills whose folder name the agent does not have; each sorted by
-   * folder name. A change is seen after 30 seconds at the latest.
+   * folder name. A change is visible within 30 seconds.
    * @param now epoch milliseconds
    * @throws PeerError 400 for an agent id that is not normalized.
    */
   list(agentId: string, now: number): Promise<Skill[]>;
-  /** Has the next lists see every change. */
+  /** Clears the cache, so that the next lists include every change. */
   forget(): void;
 }
 
 /**
  * Lists skills (docs/reference/storage-layout.md, "Skills"). One listing for each prefix gives the `SKILL.md` files
- * with their ETags; only new or changed files are downloaded. Keep one lister for the lifetime of the
- * process.
+ * with their ETags; only new or changed files are downloaded. Create one lister per process.
  */
 export function createSkillLister(bucket: Bucket): SkillLister {
   const reader = createCachedReader(bucket);

@@ -6,15 +6,15 @@ import { transferCapability } from "../protocol/frames.ts";
 import { checkNotInternal } from "../workspace/privacy.ts";
 import { filePath, keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 
-/** Where a transfer begins or ends: a file of a machine, or of an agent's workspace. */
+/** An endpoint of a transfer: a file of a machine, or of an agent's workspace. */
 export type TransferEnd = MachineEnd | WorkspaceEnd;
 
-/** A file of a node, or of the client that asked for the transfer. */
+/** A file of a node, or of the client that requested the transfer. */
 export interface MachineEnd {
   kind: "node" | "client";
   /** The id of the node or client. */
   id: string;
-  /** As that machine reads paths: absolute, from its home (`~/`), or from the node's workspace. */
+  /** Resolved on that machine: absolute, relative to its home (`~/`), or relative to the node's workspace. */
   path: string;
 }
 
@@ -24,19 +24,19 @@ export interface WorkspaceEnd {
   path: string;
 }
 
-/** What a transfer is asked for by: its texts, and whose workspace and machine they mean. */
+/** The requested endpoints as texts, with the workspace and machine to which they refer. */
 export interface AskedEnds {
   source: string;
   destination: string;
-  /** Whose workspace `gsv:` is. */
+  /** The agent whose workspace `gsv:` means. */
   agentId: string;
-  /** The client whose machine an end without a name is; undefined where there is none. */
+  /** The client whose machine an endpoint without a name means; undefined when there is none. */
   clientId?: string;
 }
 
 /**
- * Reads `{nodeId}:/path`, `gsv:path` and, for a client, `:/path`. A destination that ends in `/` gets the source's name.
- * @throws PeerError 400 for an end that is not written so, and for a path that a workspace cannot have
+ * Parses `{nodeId}:/path`, `gsv:path` and, for a client, `:/path`. A destination that ends in `/` gets the source's name.
+ * @throws PeerError 400 for an endpoint in another format, and for an invalid workspace path
  */
 export function parseEnds(asked: AskedEnds): { source: TransferEnd; destination: TransferEnd } {
   const source = parseEnd("source", asked.source, asked);
@@ -58,7 +58,7 @@ function parseEnd(field: string, text: string, { agentId, clientId }: AskedEnds)
   if (name !== "gsv") return { kind: "node", id: name, path };
   const end = { kind: "workspace", agentId, path: filePath(path.replace(/^\/+/, "")) } as const;
   if (field === "destination" && end.path.startsWith("sessions/")) {
-    const message = "destination: sessions/ holds session archives, which only the gateway writes";
+    const message = "destination: sessions/ contains session archives, which only the gateway writes";
     throw new PeerError(code.badRequest, message);
   }
   checkNotInternal(end.path);
@@ -71,20 +71,20 @@ export function workspaceKey({ agentId, path }: WorkspaceEnd): string {
   return keyUnder(workspacePrefix(agentId), path);
 }
 
-/** The end as a user writes it. */
+/** The endpoint as a user writes it. */
 export function endText(end: TransferEnd): string {
   if (end.kind === "workspace") return `gsv:${end.path}`;
   return end.kind === "node" ? `${end.id}:${end.path}` : `:${end.path}`;
 }
 
-/** What messages call the machine of an end. */
+/** The name of an endpoint's machine in messages. */
 export function endName(end: TransferEnd): string {
   if (end.kind === "workspace") return "the workspace";
   return end.kind === "node" ? end.id : "this machine";
 }
 
 /**
- * Checks that the nodes of a transfer are connected and know how to transfer.
+ * Checks that the nodes of a transfer are connected and support transfers.
  * @throws PeerError 503 for one that is not connected, 400 for one that did not announce the capability
  */
 export function checkNodes(

@@ -6,7 +6,7 @@ import { endText } from "./transfer-endpoint.ts";
 import { isOpen, stallMs, type Transfer, type TransferOwner } from "./transfer-state.ts";
 import type { TransferWorld } from "./transfer-world.ts";
 
-/** Answers the tool call that waits for a transfer which has ended. A client asks by itself. A repeat is harmless. */
+/** Answers the tool call that waits for an ended transfer. A client polls instead. Safe to repeat. */
 export async function answerOwner(world: TransferWorld, transfer: Transfer): Promise<void> {
   const { owner, source, destination, size, mime, error } = transfer;
   if (owner.kind !== "call") return;
@@ -20,8 +20,8 @@ export async function answerOwner(world: TransferWorld, transfer: Transfer): Pro
 }
 
 /**
- * Whether somebody still waits for a transfer that goes on; its run then waits on. A stop, a reset and a timeout end
- * the wait of a run.
+ * Whether a transfer in progress is still needed; if so, extends its run's deadline. A run stops waiting after a stop, a
+ * reset or a timeout.
  */
 export async function isWanted(world: TransferWorld, { owner }: Transfer): Promise<boolean> {
   if (owner.kind !== "call") return true;
@@ -35,7 +35,7 @@ export function isSameOwner(one: TransferOwner, other: TransferOwner): boolean {
   return other.kind === "client" && one.tokenId === other.tokenId;
 }
 
-/** What clients are told of a transfer. */
+/** A transfer's status for clients. */
 export function statusOf(transfer: Transfer): TransferStatus {
   const { id, step, source, destination, size, mime, error, partBytes, stored, taken } = transfer;
   const reached = (parts: number) => Math.min(parts * partBytes, size ?? 0);

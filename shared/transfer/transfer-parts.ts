@@ -6,13 +6,13 @@ import type { Transfer } from "./transfer-state.ts";
 /** Size of every part but the last, in bytes. A machine holds one part in memory at a time. */
 export const defaultPartBytes = 8 * 1024 * 1024;
 
-/** Number of parts that are deleted at the same time. */
+/** Number of parts deleted in parallel. */
 const deletedAtOnce = 32;
 
 type Sized = Pick<Transfer, "id" | "size" | "partBytes">;
 
-/** The key of a part. A lifecycle rule removes what is left over after a day. */
-export function partKey(id: number, part: number): string {
+/** The key of a part. A lifecycle rule removes leftover parts after a day. */
+export function transferPartKey(id: number, part: number): string {
   return `payloads/transfer/${id}/${part}`;
 }
 
@@ -42,13 +42,13 @@ export async function storeParts(
   let [size, stored, held] = [0, 0, 0];
   let pieces: Uint8Array[] = [];
   const store = async (): Promise<void> => {
-    await bucket.put(partKey(id, stored++), Buffer.concat(pieces));
+    await bucket.put(transferPartKey(id, stored++), Buffer.concat(pieces));
     [pieces, held] = [[], 0];
   };
   for await (const chunk of body) {
     hash.update(chunk);
     size += chunk.byteLength;
-    if (size > maxBytes) throw new WrongParts(`it has more than ${sizeText(maxBytes)}`);
+    if (size > maxBytes) throw new WrongParts(`the file has more than ${sizeText(maxBytes)}`);
     for (let at = 0; at < chunk.byteLength; ) {
       const piece = chunk.subarray(at, at + partBytes - held);
       pieces.push(piece);
@@ -62,8 +62,8 @@ export async function storeParts(
 }
 
 /**
- * The file that the stored parts make up. Read it to its end: the last step checks size and SHA-256.
- * @throws WrongParts when a part is missing, or the whole is not what the source has told
+ * The file, joined from the stored parts. Read it to the end: the last step checks the SHA-256.
+ * @throws WrongParts when a part is missing or has a wrong size, or the SHA-256 differs from the source's
  */
 export async function* readParts(
   bucket: Pick<Bucket, "get">,
@@ -71,24 +71,24 @@ export async function* readParts(
 ): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   for (let part = 0; part < partCount(transfer); part++) {
-    const object = await bucket.get(partKey(transfer.id, part));
+    const object = await bucket.get(transferPartKey(transfer.id, part));
     if (object?.body.byteLength !== partSize(transfer, part))
       throw new WrongParts(`part ${part + 1} of ${partCount(transfer)} is missing or has a wrong size`);
     hash.update(object.body);
     yield object.body;
   }
   if (hash.digest("hex") !== transfer.sha256)
-    throw new WrongParts("the SHA-256 of what arrived differs from that of what was sent");
+    throw new WrongParts("the SHA-256 of the received file differs from that of the sent file");
 }
 
-/** Deletes the parts that were stored, or may have been since the source has last told. */
+/** Deletes the stored parts, including one that the source may have stored without a report. */
 export async function deleteParts(
   bucket: Pick<Bucket, "delete">,
   transfer: Sized & Pick<Transfer, "stored">,
 ): Promise<void> {
-  const most = Math.min(transfer.stored + 1, partCount(transfer));
-  for (let start = 0; start < most; start += deletedAtOnce) {
-    const some = Array.from({ length: Math.min(deletedAtOnce, most - start) }, (_, i) => start + i);
-    await Promise.all(some.map((part) => bucket.delete(partKey(transfer.id, part))));
+  const count = Math.min(transfer.stored + 1, partCount(transfer));
+  for (let start = 0; start < count; start += deletedAtOnce) {
+    const some = Array.from({ length: Math.min(deletedAtOnce, count - start) }, (_, i) => start + i);
+    await Promise.all(some.map((part) => bucket.delete(transferPartKey(transfer.id, part))));
   }
 }

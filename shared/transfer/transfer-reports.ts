@@ -4,15 +4,15 @@ import { sizeText } from "../runtime/size-text.ts";
 import type { Presigner } from "../world/world.ts";
 import { acceptedBy, advance, checkAlive, isEndOf, move } from "./transfer.ts";
 import { endName } from "./transfer-endpoint.ts";
-import { partCount, partKey, partSize } from "./transfer-parts.ts";
+import { partCount, partSize, transferPartKey } from "./transfer-parts.ts";
 import { changeTransfer, isOpen, readTransfer, type Transfer, type TransferStep } from "./transfer-state.ts";
 import type { TransferWorld } from "./transfer-world.ts";
 import { maxBytesAt, tooLarge } from "./workspace-endpoint.ts";
 
-/** Largest file of a transfer, in bytes. */
+/** Maximum size of a transferred file, in bytes. */
 const maxTransferBytes = 5 * 1024 ** 3;
 
-/** Lifetime of the URL of a part, in seconds. A machine that needs longer asks for another. */
+/** Lifetime of a part's URL, in seconds. A machine that needs longer requests another. */
 const urlSeconds = 900;
 
 /** The machine that reports. */
@@ -21,7 +21,7 @@ export interface Reporter {
   id: string;
 }
 
-/** The source tells the size of its file, or why it cannot be sent. Reports of others than the machine itself change nothing. */
+/** The source reports the size of its file, or why it cannot send it. Reports of other machines change nothing. */
 export async function reportMeta(
   world: TransferWorld,
   reporter: Reporter,
@@ -29,12 +29,13 @@ export async function reportMeta(
   { size, mime, error }: { size?: number; mime?: string; error?: string },
 ): Promise<void> {
   await report(world, reporter, id, "source", "asked", (transfer) => {
-    if (error !== undefined || size === undefined) throw refusal(transfer, "source", error ?? "told no size");
+    if (error !== undefined || size === undefined)
+      throw machineError(transfer, "source", error ?? "reported no size");
     if (size > maxTransferBytes)
-      throw refusal(
+      throw machineError(
         transfer,
         "source",
-        `the file has ${sizeText(size)}; a transfer holds at most ${sizeText(maxTransferBytes)}`,
+        `the file has ${sizeText(size)}; the limit of a transfer is ${sizeText(maxTransferBytes)}`,
       );
     const { destination } = transfer;
     if (destination.kind === "workspace" && size > maxBytesAt(destination)) throw tooLarge(destination, size);
@@ -42,7 +43,7 @@ export async function reportMeta(
   });
 }
 
-/** The destination tells that it takes the file, or why not. */
+/** The destination reports that it accepts the file, or why not. */
 export async function reportAccept(
   world: TransferWorld,
   reporter: Reporter,
@@ -50,12 +51,12 @@ export async function reportAccept(
   error?: string,
 ): Promise<void> {
   await report(world, reporter, id, "destination", "offered", (transfer) => {
-    if (error !== undefined) throw refusal(transfer, "destination", error);
+    if (error !== undefined) throw machineError(transfer, "destination", error);
     return acceptedBy(transfer);
   });
 }
 
-/** The source tells that all parts are stored, and the SHA-256 of the whole, or why it gives up. */
+/** The source reports that all parts are stored, with the SHA-256 of the file, or why it gives up. */
 export async function reportComplete(
   world: TransferWorld,
   reporter: Reporter,
@@ -64,12 +65,12 @@ export async function reportComplete(
 ): Promise<void> {
   await report(world, reporter, id, "source", "sending", (transfer) => {
     if (error !== undefined || sha256 === undefined)
-      throw refusal(transfer, "source", error ?? "told no SHA-256");
+      throw machineError(transfer, "source", error ?? "reported no SHA-256");
     return { step: "stored", sha256, stored: partCount(transfer) };
   });
 }
 
-/** The destination tells that the file is in its place, or why it gives up. */
+/** The destination reports that the file is complete, or why it gives up. */
 export async function reportDone(
   world: TransferWorld,
   reporter: Reporter,
@@ -77,18 +78,18 @@ export async function reportDone(
   { bytesWritten, error }: { bytesWritten?: number; error?: string },
 ): Promise<void> {
   await report(world, reporter, id, "destination", "stored", (transfer) => {
-    if (error !== undefined) throw refusal(transfer, "destination", error);
+    if (error !== undefined) throw machineError(transfer, "destination", error);
     if (bytesWritten !== transfer.size)
-      throw refusal(transfer, "destination", `wrote ${bytesWritten} of ${transfer.size} bytes`);
+      throw machineError(transfer, "destination", `wrote ${bytesWritten} of ${transfer.size} bytes`);
     return { step: "done", taken: transfer.stored };
   });
 }
 
 /**
- * The URL of a part: for the source to store it, for the destination to fetch it. Who asks for a part has done with
- * those before it.
- * @throws PeerError 404 for a transfer that the machine has no part in, or a part that it does not have; 409 when the
- *   transfer has ended or it is the other's turn
+ * The URL of a part, with which the source stores it or the destination fetches it. A request for a part means that all
+ * earlier parts are done.
+ * @throws PeerError 404 when the machine is not an endpoint of the transfer, or the part does not exist; 409 when the
+ *   transfer has ended or it is the other machine's turn
  */
 export async function givePart(
   world: TransferWorld & { presigner: Presigner },
@@ -102,25 +103,25 @@ export async function givePart(
   const alive = await checkAlive(world, transfer);
   if (!isOpen(alive)) throw new PeerError(code.conflict, alive.error ?? "the transfer has ended");
   const side = sideOf(transfer, reporter);
-  if (!side) throw new PeerError(code.conflict, "it is the turn of the other machine");
+  if (!side) throw new PeerError(code.conflict, "it is the other machine's turn");
   if (part >= partCount(transfer))
-    throw new PeerError(code.notFound, `part: there are ${partCount(transfer)}`);
+    throw new PeerError(code.notFound, `part: the transfer has ${partCount(transfer)} parts, from 0`);
   const progress = side === "source" ? "stored" : "taken";
   if (part > transfer[progress])
     await changeTransfer(world.table, transfer, { [progress]: part }, world.now());
-  const [key, bytes] = [partKey(id, part), partSize(transfer, part)];
+  const [key, bytes] = [transferPartKey(id, part), partSize(transfer, part)];
   if (side === "destination") return { url: await world.presigner.get(key, urlSeconds), headers: {}, bytes };
   const headers = { "content-type": "application/octet-stream" };
   return { url: await world.presigner.put(key, urlSeconds, bytes), headers, bytes };
 }
 
-/** The side of a machine whose turn it is to move parts. */
+/** The side of a machine if it is its turn to move parts. */
 function sideOf({ step, source, destination }: Transfer, reporter: Reporter) {
   if (step === "sending" && isEndOf(source, reporter)) return "source";
   return step === "stored" && isEndOf(destination, reporter) ? "destination" : undefined;
 }
 
-/** Takes a report of the machine whose turn it is. To a repeated report it does again what follows from it. */
+/** Handles a report of a machine. A repeated report performs the next step again. */
 async function report(
   world: TransferWorld,
   reporter: Reporter,
@@ -138,6 +139,6 @@ async function report(
   else await advance(world, transfer);
 }
 
-function refusal(transfer: Transfer, side: "source" | "destination", reason: string): PeerError {
+function machineError(transfer: Transfer, side: "source" | "destination", reason: string): PeerError {
   return new PeerError(code.badRequest, `${endName(transfer[side])}: ${reason}`);
 }

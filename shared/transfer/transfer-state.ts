@@ -4,16 +4,16 @@ import { ConditionFailed, type Item, type Key, type Table } from "../world/world
 import type { TransferEnd } from "./transfer-endpoint.ts";
 
 /**
- * What happens next. `asked`: the source says how large its file is. `offered`: the destination says whether it takes
- * it. `sending`: the source stores the parts. `stored`: the destination takes them. `done`, `failed`: nothing.
+ * The step that happens next. `asked`: the source reports the size of its file. `offered`: the destination accepts or
+ * refuses it. `sending`: the source stores the parts. `stored`: the destination fetches them. `done`, `failed`: none.
  */
 export type TransferStep = "asked" | "offered" | "sending" | "stored" | "done" | "failed";
 
-/** Who waits for the end of a transfer. */
+/** The requester that waits for the end of a transfer. */
 export type TransferOwner =
   /** A model's tool call. `nodeId`: the node that its session waits for. */
   | { kind: "call"; address: CallAddress; nodeId: string }
-  /** A client, which asks how it goes. */
+  /** A client, which polls the status. */
   | { kind: "client"; tokenId: string };
 
 /** A transfer of one file. Times are epoch ms, sizes bytes. */
@@ -25,45 +25,45 @@ export interface Transfer {
   owner: TransferOwner;
   /** Size of every part but the last. */
   partBytes: number;
-  /** Known once the source has told. */
+  /** Known once the source has reported it. */
   size?: number;
   mime?: string;
   /** SHA-256 of the file in hex, known once all parts are stored. */
   sha256?: string;
-  /** Number of parts that are stored, as the source has told. */
+  /** Number of stored parts, as reported by the source. */
   stored: number;
-  /** Number of parts that the destination has taken, as it has told. */
+  /** Number of parts that the destination has fetched, as it reported. */
   taken: number;
-  /** Why it has failed. */
+  /** Why it failed. */
   error?: string;
-  /** When it began. Absent for a transfer that is older than this field. */
+  /** When it began. Absent for a transfer of an earlier version. */
   begunAt?: number;
-  /** When it counts as failed, unless it has gone on. */
+  /** When it counts as stalled, unless it makes progress. */
   aliveUntil: number;
 }
 
-/** All transfers are in one partition, so that a node that connects finds its own by one query. */
+/** All transfers are in one partition, so that one query finds those of a node that connects. */
 const partition = "TRANSFER";
 
-/** TTL of a transfer, in seconds after it has gone on last: as long as its parts are kept. */
+/** TTL of a transfer, in seconds after its last progress: as long as its parts exist. */
 const ttlSeconds = 24 * 3600;
 
-/** Time within which a transfer has to go on, in milliseconds. It fails otherwise. */
+/** A transfer fails after this time without progress, in milliseconds. */
 export const stallMs = 10 * 60_000;
 
-/** Longest time of a transfer, in milliseconds: an hour, and what its bytes take at 100 KB/s. */
-function longestMs({ size = 0 }: Pick<Transfer, "size">): number {
+/** Maximum duration of a transfer, in milliseconds: an hour, plus the time for its bytes at 100 KB/s. */
+function maxDurationMs({ size = 0 }: Pick<Transfer, "size">): number {
   return 3600_000 + size / 100;
 }
 
 const keyOf = (id: number): Key => ({ pk: partition, sk: String(id).padStart(10, "0") });
 
-/** When a transfer that goes on now counts as failed, and when its item is removed. */
+/** The new times after progress: when the transfer counts as stalled, and when its item expires. */
 function lifeFrom(now: number): { aliveUntil: number; expiresAt: number } {
   return { aliveUntil: now + stallMs, expiresAt: Math.floor(now / 1000) + ttlSeconds };
 }
 
-/** Stores a new transfer. @returns the stored one: that of an earlier attempt when there is one with this id */
+/** Stores a new transfer. @returns the stored one, which an earlier attempt may have created */
 export async function createTransfer(
   table: Table,
   transfer: Omit<Transfer, "aliveUntil" | "begunAt">,
@@ -79,7 +79,7 @@ export async function createTransfer(
   }
 }
 
-/** Undefined when there is none, or when its parts are not kept any more. */
+/** Undefined when there is none, or when its parts have expired. */
 export async function readTransfer(table: Table, id: number, now: number): Promise<Transfer | undefined> {
   const item = await table.get(keyOf(id));
   return item && isKept(item, now) ? (item as unknown as Transfer) : undefined;
@@ -96,8 +96,8 @@ function isKept(item: Item, now: number): boolean {
 }
 
 /**
- * Changes a transfer that is at a step, which then has time to go on again.
- * @returns the transfer as it is now, changed or not
+ * Changes a transfer if it is still at this step, and renews its time without progress.
+ * @returns the current transfer, changed or not
  */
 export async function changeTransfer(
   table: Table,
@@ -115,15 +115,15 @@ export async function changeTransfer(
   }
 }
 
-/** Whether it has not ended. */
+/** Whether a transfer has not ended. */
 export function isOpen({ step }: Pick<Transfer, "step">): boolean {
   return step !== "done" && step !== "failed";
 }
 
-/** Whether it has stood still for too long, or takes too long as a whole: a machine that asks for ever goes on for ever. */
+/** Whether a transfer stalled or exceeded its total time. Without the total, a machine that keeps asking would keep it alive. */
 export function lateness(transfer: Transfer, now: number): "stalled" | "slow" | undefined {
   if (!isOpen(transfer)) return undefined;
   if (transfer.aliveUntil <= now) return "stalled";
   const { begunAt = now } = transfer;
-  return begunAt + longestMs(transfer) <= now ? "slow" : undefined;
+  return begunAt + maxDurationMs(transfer) <= now ? "slow" : undefined;
 }

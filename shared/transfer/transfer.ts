@@ -23,8 +23,8 @@ import { copyInBucket, copyIntoWorkspace, sendFromWorkspace } from "./workspace-
 type TransferEvent = Extract<keyof Events, `transfer.${string}`>;
 
 /**
- * Begins a transfer, or goes on with the one that an earlier attempt has begun.
- * @param asked with an id of the caller's choice, which is the same for a repeat
+ * Begins a transfer, or continues the one that an earlier attempt began.
+ * @param asked its id is chosen by the caller, the same for a repeat
  */
 export async function beginTransfer(
   world: TransferWorld,
@@ -34,16 +34,18 @@ export async function beginTransfer(
   const fresh = { ...rest, step: "asked", partBytes, stored: 0, taken: 0 } as const;
   const transfer = await createTransfer(world.table, fresh, world.now());
   if (!isSameOwner(transfer.owner, asked.owner))
-    throw new PeerError(code.conflict, "the id of this transfer is taken; try again", { retryable: true });
+    throw new PeerError(code.conflict, "the id of this transfer is already used; try again", {
+      retryable: true,
+    });
   log("transfer.begin", { transferId: transfer.id, step: transfer.step });
   const alive = await checkAlive(world, transfer);
   return advance(world, alive, alive.step === "asked");
 }
 
 /**
- * Does what comes next. It tells the machine whose turn it is, again each time it is called; what a workspace has to do
- * is done here. An ended transfer is cleared away and its owner answered.
- * @param mustBeThere fails the transfer when that machine is not connected; else it may come back
+ * Performs the next step. It notifies the machine whose turn it is, each time it is called; steps of a workspace are done
+ * here. When the transfer has ended, answers its owner and deletes its parts.
+ * @param mustBeThere fail the transfer when that machine is not connected; otherwise it may reconnect
  */
 export async function advance(
   world: TransferWorld,
@@ -56,23 +58,23 @@ export async function advance(
   if (turn.kind === "workspace")
     return move(world, transfer, () => workOfWorkspace(world, transfer), mustBeThere);
   const { path } = turn;
-  const told = () => {
+  const notify = () => {
     switch (transfer.step) {
       case "asked":
-        return tell(world, turn, "transfer.send", { transferId, path });
+        return send(world, turn, "transfer.send", { transferId, path });
       case "offered":
-        return tell(world, turn, "transfer.receive", { transferId, path, size, ...(mime ? { mime } : {}) });
+        return send(world, turn, "transfer.receive", { transferId, path, size, ...(mime ? { mime } : {}) });
       case "sending":
-        return tell(world, turn, "transfer.start", { transferId, path, size, partBytes, stored });
+        return send(world, turn, "transfer.start", { transferId, path, size, partBytes, stored });
       default:
-        return tell(world, turn, "transfer.end", { transferId, path, size, partBytes, sha256 });
+        return send(world, turn, "transfer.end", { transferId, path, size, partBytes, sha256 });
     }
   };
-  if ((await told()) || !mustBeThere) return transfer;
+  if ((await notify()) || !mustBeThere) return transfer;
   return failTransfer(world, transfer, `Node not connected: ${endName(turn)}`);
 }
 
-/** The end whose turn it is; undefined when the transfer has ended. */
+/** The endpoint whose turn it is; undefined when the transfer has ended. */
 function turnOf({ step, source, destination }: Transfer): TransferEnd | undefined {
   if (step === "asked" || step === "sending") return source;
   return step === "offered" || step === "stored" ? destination : undefined;
@@ -88,13 +90,13 @@ async function workOfWorkspace({ bucket }: TransferWorld, transfer: Transfer): P
   return acceptedBy(transfer);
 }
 
-/** What follows when the destination takes the file: a source that has sent it already is not asked again. */
+/** The next step after the destination accepted the file: a source that has already sent it is not asked again. */
 export function acceptedBy({ sha256 }: Transfer): Partial<Transfer> {
   return { step: sha256 === undefined ? "sending" : "stored" };
 }
 
 /**
- * Changes a transfer by the outcome of some work, and does what comes next. A PeerError of the work, or wrong parts, fail
+ * Applies the changes of `work` to a transfer, and performs the next step. A PeerError of the work, or wrong parts, fail
  * the transfer.
  */
 export async function move(
@@ -115,7 +117,7 @@ export async function move(
   return changed ? advance(world, changed, mustBeThere) : transfer;
 }
 
-/** Fails a transfer that has not ended: its owner is answered, and both machines clear away what they hold of it. */
+/** Fails a transfer that has not ended: answers its owner, and tells both machines to remove partial files. */
 export async function failTransfer(
   world: TransferWorld,
   transfer: Transfer,
@@ -140,20 +142,19 @@ async function conclude(world: TransferWorld, transfer: Transfer): Promise<Trans
   if (step === "done" && destination.kind === "workspace" && isSkillFile(destination.path))
     await askAllNodes(world, createSkillLister(world.bucket));
   if (transfer.step === "failed")
-    for (const end of [transfer.source, transfer.destination]) await tellCancelled(world, transfer, end);
+    for (const end of [transfer.source, transfer.destination]) await sendCancelled(world, transfer, end);
   return transfer;
 }
 
-/** Has a machine stop its part of a failed transfer, and remove what it holds of it. */
-async function tellCancelled(world: TransferWorld, transfer: Transfer, end: TransferEnd): Promise<void> {
+/** Tells a machine to stop a failed transfer and remove its partial file. */
+async function sendCancelled(world: TransferWorld, transfer: Transfer, end: TransferEnd): Promise<void> {
   if (end.kind === "workspace") return;
   const reason = transfer.error ?? "cancelled";
-  await tell(world, end, "transfer.cancel", { transferId: transfer.id, path: end.path, reason });
+  await send(world, end, "transfer.cancel", { transferId: transfer.id, path: end.path, reason });
 }
 
 /**
- * Tells a machine that has connected what it has to do for its transfers of the last day, also that those have failed for
- * which nobody waits any more.
+ * Notifies a machine that has connected of the next steps of its transfers of the last day, and of failed ones.
  */
 export async function resumeTransfers(
   world: TransferWorld,
@@ -161,7 +162,7 @@ export async function resumeTransfers(
 ): Promise<void> {
   for (const transfer of await listTransfers(world.table, world.now())) {
     const ends = [transfer.source, transfer.destination].filter((end) => isEndOf(end, peer));
-    if (transfer.step === "failed") for (const end of ends) await tellCancelled(world, transfer, end);
+    if (transfer.step === "failed") for (const end of ends) await sendCancelled(world, transfer, end);
     else if (ends.length > 0) {
       const alive = await checkAlive(world, transfer);
       if (isOpen(alive) && ends.some((end) => end === turnOf(transfer))) await advance(world, alive);
@@ -169,12 +170,12 @@ export async function resumeTransfers(
   }
 }
 
-/** Whether an end is a file of this peer. */
+/** Whether an endpoint is a file of this peer. */
 export function isEndOf(end: TransferEnd, { mode, id }: { mode: string; id: string }): boolean {
   return end.kind !== "workspace" && end.kind === mode && end.id === id;
 }
 
-/** Fails a transfer that takes too long, or for which nobody waits. @returns it as it is then */
+/** Fails a transfer that takes too long or is no longer needed. @returns the transfer's state after the call */
 export async function checkAlive(world: TransferWorld, transfer: Transfer): Promise<Transfer> {
   if (!isOpen(transfer)) return transfer;
   const late = lateness(transfer, world.now());
@@ -186,12 +187,12 @@ function lateText(transfer: Transfer, late: "stalled" | "slow"): string {
   const turn = turnOf(transfer);
   const who = turn ? endName(turn) : "the transfer";
   return late === "stalled"
-    ? `${who} did not go on for 10 minutes`
-    : `${who} is too slow: a transfer takes at most an hour, and 10 seconds for each MB`;
+    ? `${who} made no progress for 10 minutes`
+    : `${who} is too slow: the limit is one hour plus 10 seconds per MB`;
 }
 
-/** @returns whether the machine is connected and was sent the event */
-async function tell<E extends TransferEvent>(
+/** @returns whether the machine is connected and the event was sent */
+async function send<E extends TransferEvent>(
   { table, sockets, now }: TransferWorld,
   end: MachineEnd,
   event: E,

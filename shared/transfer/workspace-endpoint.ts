@@ -7,15 +7,15 @@ import { type WorkspaceEnd, workspaceKey } from "./transfer-endpoint.ts";
 import { readParts, storeParts } from "./transfer-parts.ts";
 import type { Transfer } from "./transfer-state.ts";
 
-/** Largest file that a transfer takes out of a workspace or puts there: a function copies it within its 29 seconds. */
+/** Maximum file size of a transfer from or to a workspace: a function must copy it within its 29 seconds. */
 const maxWorkspaceBytes = 100 * 1024 * 1024;
 
-/** Largest file, in bytes, that a transfer puts at a path of a workspace: one for prompts is as small as one that is written there. */
+/** Maximum file size, in bytes, at a workspace path: files that prompts use have the limit of written files. */
 export function maxBytesAt({ path }: WorkspaceEnd): number {
   return isPromptPath(path) ? maxFileBytes : maxWorkspaceBytes;
 }
 
-/** Stores a workspace's file in parts, as a machine does that sends one. @throws PeerError, WrongParts */
+/** Stores a workspace's file in parts, like a sending machine. @throws PeerError, WrongParts */
 export async function sendFromWorkspace(
   bucket: Bucket,
   transfer: Transfer,
@@ -26,7 +26,7 @@ export async function sendFromWorkspace(
   return { ...sent, step: "offered", ...mimeOf(file) };
 }
 
-/** Puts the stored parts together to a workspace's file, which appears only when it is whole and right. @throws WrongParts */
+/** Joins the stored parts into a workspace's file, which appears only when it is complete and correct. @throws WrongParts */
 export async function copyIntoWorkspace(
   bucket: Bucket,
   transfer: Transfer,
@@ -45,11 +45,11 @@ export async function copyInBucket(
 ): Promise<Partial<Transfer>> {
   const file = await openFile(bucket, source);
   let size = 0;
-  const most = maxBytesAt(destination);
+  const maxBytes = maxBytesAt(destination);
   async function* counted() {
     for await (const chunk of file.body) {
       size += chunk.byteLength;
-      if (size > most) throw tooLarge(destination);
+      if (size > maxBytes) throw tooLarge(destination);
       yield chunk;
     }
   }
@@ -58,13 +58,12 @@ export async function copyInBucket(
   return { step: "done", size, ...mimeOf(file) };
 }
 
-/** The refusal of a file at a path of a workspace. @param size of the file, in bytes, where it is known */
+/** The error for a file that is too large for a workspace path. @param size of the file in bytes, if known */
 export function tooLarge(destination: WorkspaceEnd, size?: number): PeerError {
-  const most = maxBytesAt(destination);
-  const what =
-    most === maxFileBytes ? "a file that prompts use holds" : "transfers from and to the workspace hold";
+  const maxBytes = maxBytesAt(destination);
+  const what = maxBytes === maxFileBytes ? "files that prompts use" : "transfers from and to the workspace";
   const has = size === undefined ? "" : `the file has ${sizeText(size)}; `;
-  const message = `gsv:${destination.path}: ${has}${what} at most ${sizeText(most)}`;
+  const message = `gsv:${destination.path}: ${has}the limit for ${what} is ${sizeText(maxBytes)}`;
   return new PeerError(code.tooLarge, message);
 }
 

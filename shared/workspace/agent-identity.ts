@@ -1,10 +1,10 @@
-/** Who an agent is, as its IDENTITY.md says. A field that is not filled in is absent. */
+/** The identity of an agent from its IDENTITY.md. Fields that are not filled in are absent. */
 export interface AgentIdentity {
   name?: string;
   creature?: string;
   vibe?: string;
   emoji?: string;
-  /** An address of a picture, or a path. It is not in prompts. */
+  /** URL or path of a picture. Not in prompts. */
   avatar?: string;
 }
 
@@ -12,7 +12,7 @@ type Field = keyof AgentIdentity;
 
 const fields: readonly Field[] = ["name", "creature", "vibe", "emoji", "avatar"];
 
-/** Longest value of a field, in characters. */
+/** Maximum length of a field's value, in characters. */
 const maxValue = 200;
 
 /** Names of fields that other templates use; the field's own name takes precedence. */
@@ -23,24 +23,24 @@ const alsoCalled = new Map<string, Field>([
   ["manner", "vibe"],
 ]);
 
-/** A line `- **Name:** value`: with or without bold or italics, blanks before it, upper case or lower. */
+/** A line `- **Name:** value`, with or without bold, italics or indentation, in any case. */
 const bulletPattern = /^\s*[-*+]\s*[*_]{0,2}((?!\s)[^:*_]{1,40})[*_]{0,2}\s*:[*_]{0,2}(.*)$/;
 
-/** A hint of a template that nobody has filled in: `_(a fox, a ghost)_` or `(a fox, a ghost)`. */
+/** A template's hint that is not filled in: `_(a fox, a ghost)_` or `(a fox, a ghost)`. */
 const placeholderPattern = /^([*_]{0,2})\(.*\)\1$/;
 
-/** A line that is all in italics, as templates explain themselves. */
+/** A line all in italics: a template's explanation. */
 const italicsPattern = /^(_[^_].*[^_]_|\*[^*].*[^*]\*)$/;
 
 interface Bullet {
-  /** As it is written, in lower case. */
+  /** As written, in lower case. */
   name: string;
   /** Trimmed; empty for a placeholder. */
   value: string;
   isPlaceholder: boolean;
 }
 
-/** The fields of an IDENTITY.md (docs/memory.md). Of a field that occurs twice the last value counts. */
+/** The fields of an IDENTITY.md (docs/memory.md). The last value of a repeated field counts. */
 export function parseIdentity(text: string): AgentIdentity {
   const identity: AgentIdentity = {};
   const called: AgentIdentity = {};
@@ -57,8 +57,8 @@ export function parseIdentity(text: string): AgentIdentity {
 }
 
 /**
- * What prompts hold of an IDENTITY.md: one line with the fields, then the text around them. Hints of a template are
- * left out. A file without any field is as it stands.
+ * The section of prompts from an IDENTITY.md: one line with the fields, then the other text, without hints of a template. A
+ * file without fields is used unchanged.
  * @returns empty when nothing is filled in
  */
 export function identitySection(text: string): string {
@@ -86,12 +86,12 @@ function isField(bullet: Bullet | undefined): boolean {
   );
 }
 
-/** Whether a line is a placeholder, by itself or as a value. */
+/** Whether a line is a placeholder, or a field whose value is one. */
 function isHint(line: string): boolean {
   return placeholderPattern.test(line.trim()) || readBullet(line)?.isPlaceholder === true;
 }
 
-/** Whether a line of a file with fields is one of them, or explains them. */
+/** Whether a line of a file with fields is a field, or explains one. */
 function isTemplate(line: string): boolean {
   return isField(readBullet(line)) || italicsPattern.test(line.trim());
 }

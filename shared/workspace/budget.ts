@@ -5,12 +5,12 @@ export const maxTotalCharacters = 60_000;
 
 export const truncationMarker = "[truncated]";
 
-/** What is kept of a text that is too long: its start, its end, or both, as the function says. */
+/** The part of a long text to keep: its start, its end, or the parts that a function chooses. */
 export type Keep = "start" | "end" | Cut;
 
 /**
- * What to keep of a text of more than `room` characters, `room` together at most: the marker stands between the two. Either
- * may be empty.
+ * Chooses the parts to keep of a text of more than `room` characters: together at most `room`, with the marker between them.
+ * Either may be empty.
  */
 export type Cut = (text: string, room: number) => { start: string; end: string };
 
@@ -21,7 +21,7 @@ export type Cut = (text: string, room: number) => { start: string; end: string }
 export interface Budget {
   /**
    * The trimmed text, cut to the remaining space: its start followed by the marker, or with `keep: "end"` the
-   * marker followed by its end, or what a function keeps. Never splits a surrogate pair.
+   * marker followed by its end, or the parts that a function chooses. Never splits a surrogate pair.
    */
   take(text: string, keep?: Keep): string;
   /** Space left for one more file, in characters. */

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Bucket } from "../world/world.ts";
 
 export interface CachedReaderOptions {
-  /** Time for which a cached object is used without revalidation. Default 0: revalidate on every read. */
+  /** How long a cached object is used without revalidation, in milliseconds. Default 0: revalidate on every read. */
   maxAgeMs?: number;
   /** Bounds of the cache. The least recently used object is dropped first. */
   maxEntries?: number;
@@ -25,7 +25,7 @@ export interface CachedReader {
   readListed(key: string, etag: string): Promise<string | undefined>;
   /** Whether that version is cached. */
   holds(key: string, etag: string): boolean;
-  /** Caches a version that was read in another way. */
+  /** Caches a version that was read elsewhere. */
   keep(key: string, version: { etag: string; text: string }): void;
 }
 
@@ -37,12 +37,12 @@ interface Entry {
 
 export function createCachedReader(bucket: Bucket, options: CachedReaderOptions = {}): CachedReader {
   const { maxAgeMs = 0, maxEntries = 500, maxCharacters = 4_000_000 } = options;
-  // A short object takes an entry's share of the characters, which bounds the number too. With `max` the cache would
+  // A short object counts as an entry's share of the characters, which also bounds the number. With `max` the cache would
   // allocate all entries at each cold start.
-  const least = Math.ceil(maxCharacters / maxEntries);
+  const minSize = Math.ceil(maxCharacters / maxEntries);
   const entries = new LRUCache<string, Entry>({
     maxSize: maxCharacters,
-    sizeCalculation: ({ found }) => Math.max(least, found?.text.length ?? 0),
+    sizeCalculation: ({ found }) => Math.max(minSize, found?.text.length ?? 0),
   });
   const remember = (key: string, entry: Entry) => {
     entries.set(key, entry);
@@ -71,18 +71,18 @@ export function createCachedReader(bucket: Bucket, options: CachedReaderOptions 
   };
 }
 
-/** Maximum number of values that are kept; the least recently used one is dropped first. */
+/** Maximum number of cached values; the least recently used one is dropped first. */
 const maxKept = 100;
 
-/** Keeps what was read for some time, also while it is still being read. A failure is not kept. */
+/** Caches values for some time, including reads in progress. Failures are not cached. */
 interface CachedReads<Value> {
   /** @param now epoch milliseconds */
   read(name: string, now: number, read: () => Promise<Value>): Promise<Value>;
-  /** Forgets everything that is kept. */
+  /** Clears the cache. */
   clear(): void;
 }
 
-/** @param ageMs time for which a value is kept, in milliseconds */
+/** @param ageMs how long a value is cached, in milliseconds */
 export function cacheReads<Value>(ageMs: number): CachedReads<Value> {
   const kept = new LRUCache<string, { value: Promise<Value>; readAt: number }>({ max: maxKept });
   return {

@@ -27,7 +27,7 @@ export interface LoadRequest {
   audience: Audience;
   /** Epoch milliseconds. */
   now: number;
-  /** IANA timezone that decides which day is today. */
+  /** IANA timezone; determines today's date. */
   timezone: string;
 }
 
@@ -37,14 +37,14 @@ export interface WorkspaceLoader {
 }
 
 export interface LoaderOptions {
-  /** Time for which a cached file is used without revalidation. Default 0: revalidate on every load. */
+  /** How long a cached file is used without revalidation, in milliseconds. Default 0: revalidate on every load. */
   maxAgeMs?: number;
 }
 
 /**
  * Loads the prompt files of a workspace (docs/reference/storage-layout.md, "Loading Order"), in parallel. The loader
- * caches files, so keep one for the lifetime of the process: it downloads only changed files. Files that the
- * session's audience must not see are never requested.
+ * caches files and downloads only changed ones, so create one per process. Files that the session's audience must not see
+ * are never requested.
  */
 export function createWorkspaceLoader(bucket: Bucket, options: LoaderOptions = {}): WorkspaceLoader {
   const reader = createCachedReader(bucket, options);
@@ -71,7 +71,7 @@ function filesFor({ audience, now, timezone }: LoadRequest): [keyof WorkspaceFil
   return paths.filter(([, path]) => isVisible(audience, path));
 }
 
-/** Those of the files that the audience may see. */
+/** The files that the audience may see. */
 export function seenFiles(files: WorkspaceFiles, audience: Audience): WorkspaceFiles {
   const folder = "memory";
   const places: Record<keyof WorkspaceFiles, string> = { ...promptFiles, yesterday: folder, today: folder };

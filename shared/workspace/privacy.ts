@@ -10,7 +10,7 @@ export type Audience = "main" | "own" | "direct" | "shared";
 
 const audiences = new Map<string, Audience>([
   ["main", "main"],
-  // Nobody but an owner writes in these: named ones by the owner's client, jobs of an owner, the agent's heartbeat.
+  // Only owners write in these: named sessions of the owner's clients, jobs of an owner, the agent's heartbeat.
   ["named", "own"],
   ["cron", "own"],
   ["system", "own"],
@@ -22,21 +22,21 @@ export function audienceOf(sessionKind: string): Audience {
   return audiences.get(sessionKind) ?? "shared";
 }
 
-/** What a file of the workspace is, as far as privacy is concerned. */
+/** The privacy class of a workspace file. */
 export type FileKind =
-  /** What the agent shows of itself to everybody (SOUL, IDENTITY, AGENTS, skills), and the folder `shared/`. */
+  /** Files that everybody may see (SOUL, IDENTITY, AGENTS, skills), and the folder `shared/`. */
   | "common"
-  /** USER.md, and BOOTSTRAP.md, which makes the owner's acquaintance. */
+  /** USER.md, and BOOTSTRAP.md, with which the agent gets to know its owner. */
   | "owner"
-  /** Notes of days: they are extracted from private conversations. */
+  /** Daily notes, which are extracted from private conversations. */
   | "notes"
-  /** MEMORY.md, and DREAMS.md, which says what went into it. */
+  /** MEMORY.md, and DREAMS.md, which lists its promotions. */
   | "longTerm"
   /** Archives and large messages of all conversations. */
   | "conversations"
-  /** What the gateway keeps in the workspace's folder for itself: history, search, objects. */
+  /** Internal data of the gateway: history, search, objects. */
   | "internal"
-  /** Every other file, TOOLS.md and HEARTBEAT.md among them. */
+  /** Every other file, including TOOLS.md and HEARTBEAT.md. */
   | "other";
 
 const filesOfAudiences: Record<Audience, ReadonlySet<FileKind>> = {
@@ -47,8 +47,8 @@ const filesOfAudiences: Record<Audience, ReadonlySet<FileKind>> = {
 };
 
 /**
- * What a session may see of its agent's workspace, in its prompt and by tools (docs/decisions/private-memory.md). A file
- * that is new to this table is of the kind `other`, which shared sessions do not see.
+ * The kinds of files that a session may see, in its prompt and with tools (docs/decisions/private-memory.md). A file that no
+ * table lists has the kind `other`, which shared sessions do not see.
  */
 function visibleFiles(audience: Audience): ReadonlySet<FileKind> {
   return filesOfAudiences[audience];
@@ -80,12 +80,12 @@ function fileKind(path: string): FileKind {
   return namedFiles.get(name) ?? folders.get(folder) ?? "other";
 }
 
-/** Whether a session sees a file, or a folder, of the workspace. */
+/** Whether a session may see a file or folder of the workspace. */
 export function isVisible(audience: Audience, path: string): boolean {
   return visibleFiles(audience).has(fileKind(path));
 }
 
-/** What a session sees of a folder's listing. */
+/** A folder's listing without entries that the session may not see. */
 export function visibleListing(audience: Audience, listing: Listing): Listing {
   const { path, files, directories } = listing;
   const visible = (one: string) => isVisible(audience, one);
@@ -93,37 +93,37 @@ export function visibleListing(audience: Audience, listing: Listing): Listing {
 }
 
 /**
- * Checks that a tool may read a file, or list a folder. The workspace itself may always be listed: `visibleListing` leaves
- * out what the session does not see.
+ * Checks that a tool may read a file or list a folder. The workspace itself may always be listed: `visibleListing` removes
+ * hidden entries.
  * @throws PeerError 403
  */
 export function checkReadable(audience: Audience, path: string): void {
   if (nameOf(path) === "" || isVisible(audience, path)) return;
   const reason =
     fileKind(path) === "internal"
-      ? "is kept by the gateway for itself and cannot be read"
+      ? "is internal data of the gateway and cannot be read"
       : "is private memory and cannot be read in this conversation";
   throw new PeerError(code.forbidden, `${path} ${reason}`);
 }
 
 /**
- * Checks that nobody changes or copies what the gateway keeps in the workspace's folder for itself, clients included.
+ * Checks that a path is not internal data of the gateway, which nobody may change or copy, not even clients.
  * @throws PeerError 403
  */
 export function checkNotInternal(path: string): void {
   if (fileKind(path) !== "internal") return;
-  throw new PeerError(code.forbidden, `${path} is kept by the gateway for itself and cannot be changed`);
+  throw new PeerError(code.forbidden, `${path} is internal data of the gateway and cannot be changed`);
 }
 
-/** A path as these rules compare it: however a file is named, they hold. */
+/** A path normalized for these rules, which ignore letter case. */
 function nameOf(path: string): string {
   return withoutLeadingSlash(path).toLowerCase();
 }
 
 /**
- * Checks that a tool may change a file. It must be readable, and in a shared conversation it must lie under `shared/`: what
- * else is readable there is part of other prompts, so that a participant could leave instructions for the owner's private
- * conversations.
+ * Checks that a tool may change a file. It must be readable, and in a shared conversation it must be under `shared/`: other
+ * files that are readable there are part of other prompts, so that a participant could leave instructions for the owner's
+ * private conversations.
  * @throws PeerError 403
  */
 export function checkWritable(audience: Audience, path: string): void {
@@ -131,20 +131,20 @@ export function checkWritable(audience: Audience, path: string): void {
   if (audience === "shared" && !nameOf(path).startsWith("shared/"))
     throw new PeerError(
       code.forbidden,
-      `${path} cannot be changed from a conversation that several people share: only files under shared/ can; the owner changes it in a conversation of their own`,
+      `${path} cannot be changed in a conversation that several people share; use a file under shared/. The owner can change it in their own conversation.`,
     );
 }
 
 /**
- * Refuses scheduled jobs in shared conversations: they hold private messages, and each is worked on with an owner's rights,
- * so what a participant has written must not lead to one.
+ * Refuses scheduled jobs in shared conversations: jobs contain private messages, and run with an owner's rights, so that a
+ * participant's message must not create one.
  * @throws PeerError 403
  */
 export function checkSchedulable(audience: Audience): void {
   if (audience === "shared")
     throw new PeerError(
       code.forbidden,
-      "scheduled jobs cannot be used in a conversation that several people share; the owner does it in one of their own",
+      "scheduled jobs cannot be used in a conversation that several people share; the owner can use them in their own conversation",
     );
 }
 
@@ -156,6 +156,6 @@ export function checkConfigurationReadable(audience: Audience): void {
   if (audience === "shared")
     throw new PeerError(
       code.forbidden,
-      "the configuration cannot be read in a conversation that several people share; the owner asks for it in one of their own",
+      "the configuration cannot be read in a conversation that several people share; the owner can read it in their own conversation",
     );
 }

@@ -14,12 +14,12 @@ import {
   workspacePrefix,
 } from "./workspace-paths.ts";
 
-/** A workspace file holds at most this many bytes of UTF-8. */
+/** Maximum size of a workspace file, in bytes of UTF-8. */
 export const maxFileBytes = 2 * 1024 * 1024;
 
 /**
- * Maximum attempts of a change when other writers change the same file. One of them gets through in each round,
- * and the waits between the rounds grow to half a second on average: a hundred writers at once all get through.
+ * Maximum attempts of a change when other writers change the same file. One of them succeeds in each round, and the waits
+ * between rounds grow to half a second on average, so that a hundred concurrent writers all succeed.
  */
 const maxAttempts = 100;
 
@@ -62,8 +62,8 @@ export interface Workspace {
    */
   append(agentId: string, path: string, text: string): Promise<{ path: string; size: number }>;
   /**
-   * Changes a file as `make` says, which is called again after another writer has changed it. Undefined stands for a
-   * missing file, which is created.
+   * Replaces a file's content by the result of `make`, which is called again when another writer changes the file
+   * concurrently. It gets undefined for a missing file, which is created.
    */
   change(agentId: string, path: string, make: (current: string | undefined) => string): Promise<void>;
   /**
@@ -74,7 +74,7 @@ export interface Workspace {
   delete(agentId: string, path: string): Promise<{ path: string; deleted: true }>;
 }
 
-/** @param wait lets time pass between two attempts of a change, in milliseconds */
+/** @param wait waits this many milliseconds between two attempts of a change */
 export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unknown> = delay): Workspace {
   const change = (key: string, path: string, make: (current: string | undefined) => string) =>
     changeFile({ bucket, wait }, key, path, make);
@@ -128,7 +128,10 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
         return { path, deleted: true };
       }
       if (isSkillPath(path) && (await exists(bucket, path))) {
-        throw new PeerError(code.notFound, `agent has no copy of ${path}; the one all agents share stays`);
+        throw new PeerError(
+          code.notFound,
+          `agent has no copy of ${path}; the shared file cannot be deleted here`,
+        );
       }
       throw notFound(path);
     },
@@ -145,7 +148,7 @@ async function listFolder(bucket: Bucket, prefix: string, path: string): Promise
     for (const key of prefixes) directories.add(key.slice(base.length));
   };
   await Promise.all(isSkillPath(path) ? [add(prefix), add("")] : [add(prefix)]);
-  files.delete(folder); // The marker object that some S3 consoles make for an empty folder.
+  files.delete(folder); // The marker object that some S3 consoles create for an empty folder.
   return { path: path === "" ? "/" : path, files: [...files].sort(), directories: [...directories].sort() };
 }
 
@@ -171,7 +174,7 @@ async function readFile(bucket: Bucket, prefix: string, path: string): Promise<F
 
 /**
  * Reads, changes and conditionally writes a file; repeats after a conflict. When the file already has the
- * wanted content after a conflict, the change is done: the response of our write was lost, or another writer
+ * wanted content after a conflict, the change is done: the response of an earlier write was lost, or another writer
  * made the same change.
  */
 async function changeFile(
@@ -198,7 +201,9 @@ async function changeFile(
       await wait(Math.random() * Math.min(25 * attempt, maxWaitMs));
     }
   }
-  throw new PeerError(code.conflict, `${path} is being changed by others; try again`, { retryable: true });
+  throw new PeerError(code.conflict, `${path} is being changed by somebody else; try again`, {
+    retryable: true,
+  });
 }
 
 function withSection(current: string, section: string): string {
@@ -217,7 +222,7 @@ function applyEdit(content: string, edit: TextEdit): { content: string; replacem
   if (found > 1 && !replaceAll) {
     throw new PeerError(
       code.badRequest,
-      `oldString: found ${found} occurrences; give more of the text around it, or set replaceAll`,
+      `oldString: found ${found} occurrences; include more of the surrounding text, or set replaceAll`,
     );
   }
   return { content: parts.join(newString), replacements: found };
@@ -233,7 +238,7 @@ function writableKey(agentId: string, path: string): string {
   if (!path.startsWith("sessions/")) return key;
   throw new PeerError(
     code.badRequest,
-    "path: sessions/ holds session archives, which only the gateway writes",
+    "path: sessions/ contains session archives, which only the gateway writes",
   );
 }
 
@@ -258,7 +263,7 @@ function decodeText(object: StoredObject, path: string): string {
   }
 }
 
-/** The content type of a text file; of any file when its type is known otherwise. */
+/** The content type of a file. @param known its type, if it may not be text */
 export function workspaceContentType(path: string, known = "text/plain; charset=utf-8"): string {
   if (path.endsWith(".md")) return "text/markdown; charset=utf-8";
   if (path.endsWith(".json")) return "application/json";
@@ -272,6 +277,6 @@ function notFound(path: string): PeerError {
 function tooLarge(path: string, size: number): PeerError {
   return new PeerError(
     code.tooLarge,
-    `${path} has ${sizeText(size)}; a workspace file holds at most ${sizeText(maxFileBytes)}`,
+    `${path} has ${sizeText(size)}; the limit for a workspace file is ${sizeText(maxFileBytes)}`,
   );
 }

@@ -1,6 +1,6 @@
 import { code, PeerError } from "../protocol/errors.ts";
 
-/** S3's limit of a key, in bytes of UTF-8. */
+/** S3's limit for a key, in bytes of UTF-8. */
 const maxKeyBytes = 1024;
 /** Maximum size of one path segment in bytes, because file systems (and the local bucket) limit names. */
 const maxSegmentBytes = 200;
@@ -19,7 +19,7 @@ export function workspacePrefix(agentId: string): string {
   );
 }
 
-/** A path without one `/` before it: `/memory/x.md` is `memory/x.md` of the workspace. */
+/** A path without one leading `/`: `/memory/x.md` is `memory/x.md` of the workspace. */
 export function withoutLeadingSlash(path: string): string {
   return path.startsWith("/") ? path.slice(1) : path;
 }
@@ -27,13 +27,13 @@ export function withoutLeadingSlash(path: string): string {
 /**
  * Checks a file's path, relative to its workspace, and returns it without a leading `/`. Apart from that, each file
  * has exactly one valid path.
- * @throws PeerError 400 whose message starts with `path:` and says what is wrong.
+ * @throws PeerError 400 whose message starts with `path:` and describes the fault.
  */
 export function filePath(given: string): string {
   const path = withoutLeadingSlash(given);
   if (path === "") throw badPath("expected the path of a file, relative to the workspace");
   if (/^objects\/[0-9a-f]{64}$/.test(path))
-    throw badPath("is a text that the gateway keeps for its objects; see object.get");
+    throw badPath("is internal data of the gateway's objects; use object.get");
   if (path.includes("\\")) throw badPath("must not contain a backslash; folders are separated by /");
   if (/\p{Cc}/u.test(path)) throw badPath("must not contain control characters");
   if (!path.isWellFormed()) throw badPath("must be valid Unicode");
@@ -60,12 +60,12 @@ export function folderPath(path: string): string {
 export function keyUnder(prefix: string, path: string): string {
   const key = prefix + path;
   if (Buffer.byteLength(key) > maxKeyBytes) {
-    throw badPath(`is too long; ${maxKeyBytes} bytes with the workspace's own prefix at most`);
+    throw badPath(`is too long; the limit is ${maxKeyBytes} bytes, including the workspace's prefix`);
   }
   return key;
 }
 
-/** Files at the top of a workspace that prompts hold, where the session may see them. */
+/** Files at the top of a workspace that are part of prompts, if the session may see them. */
 export const promptFiles = {
   soul: "SOUL.md",
   identity: "IDENTITY.md",
@@ -82,15 +82,15 @@ export function dailyMemoryPath(date: string): string {
   return `memory/${date}.md`;
 }
 
-/** Whether a path is the notes of a day that the owner's conversations have left, or another file beside them. */
+/** Whether a path is a daily notes file of the owner's conversations, or another file in that folder. */
 export function isDailyMemory(path: string): boolean {
   return /^memory\/[^/]+\.md$/.test(path);
 }
 
-/** The texts of past days' notes as one object, from which a cold function recalls (docs/decisions/notes-index.md). */
+/** The texts of past days' notes in one object, for fast recall in a cold function (docs/decisions/notes-index.md). */
 export const notesIndexPath = "recall/notes.json.gz";
 
-/** The path of the notes of a date from conversations that others than the owner take part in. No prompt loads them. */
+/** The path of a date's notes from conversations in which others than the owner participate. No prompt loads them. */
 export function sharedMemoryPath(date: string): string {
   return `memory/shared/${date}.md`;
 }
@@ -105,7 +105,7 @@ export function isSkillFile(path: string): boolean {
   return /^\/?skills\/[^/]+\/SKILL\.md$/.test(path);
 }
 
-/** Whether prompts hold the file, or runs are told to read it: the prompt files, memories and skills. */
+/** Whether prompts include the file or ask runs to read it: prompt files, memories and skills. */
 export function isPromptPath(path: string): boolean {
   const names: readonly string[] = Object.values(promptFiles);
   return names.includes(path) || path.startsWith("memory/") || /^skills\/(?:.+\/)?SKILL\.md$/.test(path);

@@ -233,18 +233,23 @@ describe("a server that makes vectors", () => {
   it.each<[string, () => PlatformReply | Promise<PlatformReply>, RegExp, boolean]>([
     ["is down", () => ({ status: 503, body: { error: { message: "busy" } } }), /503 busy/, true],
     ["does not answer", () => new Promise(() => {}), /no answer within/, true],
-    ["answers with a page", () => ({ status: 200, body: "<html>" }), /no vectors/, false],
-    ["gives too few vectors", () => ({ status: 200, body: { data: [] } }), /no vectors/, false],
+    ["answers with a page", () => ({ status: 200, body: "<html>" }), /not have a vector for each/, false],
+    [
+      "gives too few vectors",
+      () => ({ status: 200, body: { data: [] } }),
+      /not have a vector for each/,
+      false,
+    ],
     [
       "gives no numbers",
       () => ({ status: 200, body: { data: [{ embedding: [null] }] } }),
-      /no vectors/,
+      /not have a vector for each/,
       false,
     ],
     [
       "gives only zeros",
       () => ({ status: 200, body: { data: [{ embedding: [0, 0] }] } }),
-      /no vectors/,
+      /not have a vector for each/,
       false,
     ],
     [

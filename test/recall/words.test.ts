@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { dateTerms, dayInWords } from "../../shared/recall/words/date-words.ts";
-import { termsOf } from "../../shared/recall/words/words.ts";
+import { dateTerms, dayInWords } from "../../shared/recall/date-words.ts";
+import { termsOf } from "../../shared/recall/words.ts";
 
 describe("the terms of a text", () => {
   it("are the same for the forms of an English word", () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
+  applyAnswer,
   binStatus,
   isBinName,
   type NodeBins,
   nothingKnown,
   type ProbeOptions,
   planProbes,
-  takeAnswer,
 } from "../../shared/skills/bin-probes.ts";
 
 const minute = 60_000;
@@ -22,7 +22,7 @@ function asked(bins: string[], options: Partial<ProbeOptions> = {}) {
 /** A node that has told at 0 what it has of these programs. */
 function told(bins: Record<string, boolean>): NodeBins {
   const { next, probe } = asked(Object.keys(bins));
-  return takeAnswer(next, probe.probeId, { ok: true, bins }, 0)!;
+  return applyAnswer(next, probe.probeId, { ok: true, bins }, 0)!;
 }
 
 describe("what a node is asked", () => {
@@ -111,12 +111,12 @@ describe("a probe that is not answered", () => {
 describe("a node's answer", () => {
   it("counts once: a repeated one, and one to a probe that was given up or never sent, are nothing", () => {
     const { next, probe } = asked(["gh"]);
-    const once = takeAnswer(next, probe.probeId, { ok: true, bins: { gh: true } }, 7)!;
+    const once = applyAnswer(next, probe.probeId, { ok: true, bins: { gh: true } }, 7)!;
     expect(once).toEqual({ known: { gh: { has: true, at: 7 } }, pending: [], answers: 1, version: 2 });
-    expect(takeAnswer(once, probe.probeId, { ok: true, bins: { gh: false } }, 8)).toBeUndefined();
-    expect(takeAnswer(next, "never sent", { ok: true, bins: { gh: true } }, 8)).toBeUndefined();
+    expect(applyAnswer(once, probe.probeId, { ok: true, bins: { gh: false } }, 8)).toBeUndefined();
+    expect(applyAnswer(next, "never sent", { ok: true, bins: { gh: true } }, 8)).toBeUndefined();
     const late = plan(plan(next, [], { now: 15_000 }).next, [], { now: 30_000 }).next;
-    expect(takeAnswer(late, probe.probeId, { ok: true, bins: { gh: true } }, 30_001)).toBeUndefined();
+    expect(applyAnswer(late, probe.probeId, { ok: true, bins: { gh: true } }, 30_001)).toBeUndefined();
   });
 
   it("holds no program that was not told, and none that was not asked for", () => {
@@ -130,12 +130,12 @@ describe("a node's answer", () => {
       curl: true,
       ...JSON.parse('{"__proto__": {"git": true}}'),
     };
-    const answered = takeAnswer(next, probe.probeId, { ok: true, bins }, 3)!;
+    const answered = applyAnswer(next, probe.probeId, { ok: true, bins }, 3)!;
     expect(binStatus(answered)).toEqual({
       hostBinStatus: { gh: true, jq: false, git: false, valueOf: false },
       hostBinStatusUpdatedAt: 3,
     });
-    expect(binStatus(takeAnswer(next, probe.probeId, { ok: true }, 3)!).hostBinStatus).toEqual({
+    expect(binStatus(applyAnswer(next, probe.probeId, { ok: true }, 3)!).hostBinStatus).toEqual({
       gh: false,
       jq: false,
       git: false,
@@ -145,7 +145,7 @@ describe("a node's answer", () => {
 
   it("that says it could not find out leaves the probe pending until its time is over", () => {
     const { next, probe } = asked(["gh"]);
-    expect(takeAnswer(next, probe.probeId, { ok: false, bins: { gh: true } }, 3)).toBe(next);
+    expect(applyAnswer(next, probe.probeId, { ok: false, bins: { gh: true } }, 3)).toBe(next);
   });
 
   it("is kept for a thousand programs, the newest ones", () => {
@@ -153,7 +153,7 @@ describe("a node's answer", () => {
     for (let now = 0; now < 3; now++) {
       const wanted = Array.from({ length: 500 }, (_, n) => `p${now}-${n}`);
       const { next, send } = plan(bins, wanted, { now });
-      bins = takeAnswer(next, send[0]!.probeId, { ok: true }, now)!;
+      bins = applyAnswer(next, send[0]!.probeId, { ok: true }, now)!;
     }
     const kept = Object.keys(bins.known);
     expect(kept).toHaveLength(1000);

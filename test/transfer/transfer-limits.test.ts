@@ -52,7 +52,7 @@ describe("how long a transfer takes", () => {
     for (let part = 10; part < 16; part++) await goOn(part);
     await expect(goOn(16)).rejects.toMatchObject({
       code: 409,
-      message: "laptop is too slow: a transfer takes at most an hour, and 10 seconds for each MB",
+      message: "laptop is too slow: the limit is one hour plus 10 seconds per MB",
     });
     expect((await status(transferId)).status).toBe("failed");
   });
@@ -65,7 +65,7 @@ describe("a file that prompts use", () => {
       const large = Buffer.alloc(2 * 1024 * 1024 + 1);
       await bench.bucket.put("agents/main/large", large);
       await laptop.write("large", large);
-      const error = `a file that prompts use holds at most 2 MB`;
+      const error = "the limit for files that prompts use is 2 MB";
       for (const [source, has] of [
         ["laptop:large", "the file has 2.1 MB; "],
         ["gsv:large", ""],

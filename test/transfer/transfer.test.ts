@@ -5,7 +5,7 @@ import type { Method } from "../../shared/protocol/methods.ts";
 import type { TransferStatus } from "../../shared/protocol/results.ts";
 import { beginTransfer } from "../../shared/transfer/transfer.ts";
 import { parseEnds } from "../../shared/transfer/transfer-endpoint.ts";
-import { partKey } from "../../shared/transfer/transfer-parts.ts";
+import { transferPartKey } from "../../shared/transfer/transfer-parts.ts";
 import { randomBytesFrom } from "../support/random.ts";
 import { until } from "../support/until.ts";
 import { type Machine, openTransferBench, type TransferBench } from "./transfer-bench.ts";
@@ -152,7 +152,7 @@ describe("a machine that is killed goes on when it is back", () => {
     expect((await bench.parts()).length).toBeGreaterThan(before.length);
     await laptop.start();
     expect((await ended()).status).toBe("done");
-    const first = partKey(transferId, 0);
+    const first = transferPartKey(transferId, 0);
     const puts = bench.bucket.requests.filter(({ operation, key }) => operation === "put" && key === first);
     expect(puts).toHaveLength(1);
   });
@@ -164,7 +164,7 @@ describe("a machine that is killed goes on when it is back", () => {
     await until(() => pi.isKilled(), "the destination is killed");
     expect((await pi.files()).some((file) => file.endsWith(".gsv-part"))).toBe(true);
     bench.world.clock.later += 11 * 60_000;
-    expect(await status()).toMatchObject({ status: "failed", error: "pi did not go on for 10 minutes" });
+    expect(await status()).toMatchObject({ status: "failed", error: "pi made no progress for 10 minutes" });
     await pi.start();
     await until(async () => !(await pi.files()).some((file) => file.endsWith(".gsv-part")), "it is removed");
     expect(await pi.files()).not.toContain("late.bin");
@@ -222,7 +222,7 @@ describe("a transfer that cannot be is refused with the reason, and leaves nothi
   it("to a workspace that does not take it: too large, an archive, a path outside", async () => {
     await truncate(await laptop.write("large", content), 100 * 1024 * 1024 + 1);
     expect(await failed("laptop:large", "gsv:large")).toBe(
-      "gsv:large: the file has 100.1 MB; transfers from and to the workspace hold at most 100 MB",
+      "gsv:large: the file has 100.1 MB; the limit for transfers from and to the workspace is 100 MB",
     );
     await expect(open("laptop:a.bin", "gsv:sessions/x.gz")).rejects.toMatchObject({ code: 400 });
     await expect(open("laptop:a.bin", "gsv:.git/HEAD")).rejects.toMatchObject({ code: 403 });
@@ -252,7 +252,9 @@ describe("a transfer that cannot be is refused with the reason, and leaves nothi
       await pi.write("kept.bin", Buffer.from("old"));
       expect(await failed("laptop:a.bin", "pi:kept.bin")).toMatch(/the SHA-256 differs/);
       expect(hex(await pi.read("kept.bin"))).toBe(hex(Buffer.from("old")));
-      expect(await failed("laptop:a.bin", "gsv:damaged.bin")).toMatch(/the SHA-256 of what arrived differs/);
+      expect(await failed("laptop:a.bin", "gsv:damaged.bin")).toMatch(
+        /the SHA-256 of the received file differs/,
+      );
       expect(await workspace("damaged.bin")).toBeUndefined();
     } finally {
       bench.state.bucket.put = put;

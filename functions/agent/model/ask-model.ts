@@ -5,9 +5,9 @@ import type {
   AssistantMessage as PiReply,
   Tool,
 } from "@earendil-works/pi-ai";
+import { toWire, type WireRules } from "../../../shared/objects/wire-messages.ts";
 import type { AssistantMessage, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { bedrockProvider, compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
-import { toWire, type WireRules } from "../../../shared/wire/wire-messages.ts";
 import type { Deadline } from "./deadline.ts";
 import type { FailedCall } from "./failure-sentence.ts";
 import type { ModelCall, ModelOutcome } from "./model-call.ts";

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { nameOfCall } from "../../../shared/objects/wire-messages.ts";
 import {
   type AssistantMessage,
   type Message,
   type ToolCallBlock,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
-import { nameOfCall } from "../../../shared/wire/wire-messages.ts";
 
 /**
  * A provider's id that is usable in the whole session. Servers that number the calls of each reply (`call_0`) send shorter

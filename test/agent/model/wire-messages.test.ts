@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { rulesOf } from "../../../functions/agent/model/ask-model.ts";
 import { withCallIds } from "../../../functions/agent/model/call-ids.ts";
+import { toWire as wireMessages } from "../../../shared/objects/wire-messages.ts";
 import {
   type AssistantMessage,
   type Message,
   type ToolCallBlock,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
-import { toWire as wireMessages } from "../../../shared/wire/wire-messages.ts";
 import { assistant, result, user } from "../compaction/transcripts.ts";
 
 const anthropic = { api: "anthropic-messages", provider: "anthropic", id: "claude-sonnet-4-6" } as const;

@@ -1,6 +1,6 @@
+import { isActiveMessage } from "../../../shared/objects/wire-messages.ts";
 import { type Message, textOf, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
-import { isActiveMessage } from "../../../shared/wire/wire-messages.ts";
 
 /** How the model handles a message. It is part of the message's text. */
 export interface Script {

@@ -1,7 +1,7 @@
-import type { InvocationWatch } from "../runtime/handler.ts";
-import { log, loggedErrors } from "../runtime/log.ts";
 import { set } from "../world/expression.ts";
 import type { Table } from "../world/world.ts";
+import type { InvocationWatch } from "./handler.ts";
+import { log, loggedErrors } from "./log.ts";
 
 /**
  * Faults that the owner must see: `errors` were logged, `invocations` are unusually many, or a session was `left`
