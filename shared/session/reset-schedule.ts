@@ -4,7 +4,7 @@ import type { ResetPolicy } from "../protocol/schemas.ts";
 import { logError } from "../runtime/log.ts";
 import { addDays, hourOfDay, localTime } from "../runtime/zoned-time.ts";
 import { equal, exists, remove, type Step, set } from "../world/expression.ts";
-import { ConditionFailed, type Schedules, type Table } from "../world/world.ts";
+import { type Schedules, succeeds, type Table } from "../world/world.ts";
 import { messageCount, metaKey, type SessionState } from "./state.ts";
 
 /** Hour of the daily reset when the policy has none, 0 to 23. */
@@ -149,10 +149,6 @@ export async function planReset(
   if (planned === undefined && instead === undefined) return;
   const step = planned === undefined ? remove("resetScheduledFor") : set("resetScheduledFor", planned);
   const condition = instead === undefined ? exists("pk") : equal("resetScheduledFor", instead);
-  try {
-    await planning.table.update(metaKey(state.sessionKey), [step], condition);
-  } catch (error) {
-    // The session was reset meanwhile, or has a newer schedule.
-    if (!(error instanceof ConditionFailed)) throw error;
-  }
+  // The condition fails when the session was reset meanwhile, or has a newer schedule.
+  await succeeds(planning.table.update(metaKey(state.sessionKey), [step], condition));
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ModelRef, ResetPolicy, SessionSettingsPatch } from "../protocol/schemas.ts";
 import type { SessionEntry } from "../protocol/session-results.ts";
 import { absent, exists, remove, type Step, set } from "../world/expression.ts";
-import { ConditionFailed, type Item, type Table } from "../world/world.ts";
+import { ConditionFailed, type Item, succeeds, type Table } from "../world/world.ts";
 import { metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
 
 /** Reads a session's state. Undefined when the session does not exist yet. */
@@ -51,14 +51,8 @@ export async function patchSession(
 
 async function createSession(table: Table, sessionKey: string, now: number): Promise<void> {
   const state = newSession(sessionKey, randomUUID(), now) as unknown as Item;
-  try {
-    await table.put(
-      { ...state, ...metaKey(sessionKey), listPk: sessionPartition, listSk: now },
-      absent("pk"),
-    );
-  } catch (error) {
-    if (!(error instanceof ConditionFailed)) throw error;
-  }
+  const item = { ...state, ...metaKey(sessionKey), listPk: sessionPartition, listSk: now };
+  await succeeds(table.put(item, absent("pk")));
 }
 
 /**

@@ -88,7 +88,7 @@ describe("a job's message", () => {
     expect(call?.timeoutMs).toBe(60_000);
     expect((await cron.runs(id))[0]).toMatchObject({
       status: "error",
-      error: "the time limit of this job is over",
+      error: "this job's time limit is over",
       durationMs: 61_000,
     });
   });
