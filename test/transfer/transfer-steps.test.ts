@@ -6,7 +6,7 @@ import { createToken } from "../../shared/peers/tokens.ts";
 import { beginTransfer, checkAlive, failTransfer, resumeTransfers } from "../../shared/transfer/transfer.ts";
 import { checkNodes, endName, endText, parseEnds } from "../../shared/transfer/transfer-endpoint.ts";
 import { isSameOwner, statusOf } from "../../shared/transfer/transfer-owner.ts";
-import { partKey } from "../../shared/transfer/transfer-parts.ts";
+import { transferPartKey } from "../../shared/transfer/transfer-parts.ts";
 import * as reports from "../../shared/transfer/transfer-reports.ts";
 import {
   changeTransfer,
@@ -169,7 +169,7 @@ describe("a transfer between two machines", () => {
     "fails at the step %s when a machine %s; both drop it, and its parts go",
     async (step, _, report, error) => {
       await reach(step);
-      await bucket.put(partKey(id, 0), "x");
+      await bucket.put(transferPartKey(id, 0), "x");
       await report();
       expect(await stored()).toMatchObject({ step: "failed", error });
       const cancelled = (name: string, path: string) => [
@@ -213,12 +213,12 @@ describe("the URL of a part", () => {
   it("is given to the machine whose turn it is, for the bytes of that part, and says how far it is", async () => {
     await reach("sending");
     const headers = { "content-type": "application/octet-stream" };
-    expect(await part(laptop, 0)).toEqual({ url: `put ${partKey(id, 0)} 900 1000`, headers, bytes: 1000 });
-    expect(await part(laptop, 2)).toEqual({ url: `put ${partKey(id, 2)} 900 500`, headers, bytes: 500 });
+    expect(await part(laptop, 0)).toEqual({ url: `put ${transferPartKey(id, 0)} 900 1000`, headers, bytes: 1000 });
+    expect(await part(laptop, 2)).toEqual({ url: `put ${transferPartKey(id, 2)} 900 500`, headers, bytes: 500 });
     await part(laptop, 1);
     expect(await stored()).toMatchObject({ stored: 2, taken: 0 });
     await complete({ sha256 });
-    expect(await part(pi, 2)).toEqual({ url: `get ${partKey(id, 2)} 900`, headers: {}, bytes: 500 });
+    expect(await part(pi, 2)).toEqual({ url: `get ${transferPartKey(id, 2)} 900`, headers: {}, bytes: 500 });
     await part(pi, 1);
     expect(await stored()).toMatchObject({ stored: 3, taken: 2 });
   });
