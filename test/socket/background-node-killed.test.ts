@@ -76,17 +76,17 @@ async function flow(steps: number, nextLives: readonly Life[], cut?: Cut): Promi
 
 /** The end of a command in the journal is reported once: as recorded, or as unknown. */
 async function expectOneReport(commands: CommandBench, { calls }: Life, place: string): Promise<void> {
-  const notes = calls.filter((call) => call === "renameSync").length;
+  const records = calls.filter((call) => call === "renameSync").length;
   const texts = await commands.told();
-  if (notes === 0) {
+  if (records === 0) {
     expect(texts, place).toEqual([]);
     expect((await commands.messages()).map(textOf), place).not.toContainEqual(
       expect.stringContaining('"status":"running"'),
     );
     return;
   }
-  const said = notes > 1 ? '"event":"finished","exitCode":0' : "is not known; it may still run";
-  expect(texts, place).toEqual([expect.stringContaining(said), "so it ended"]);
+  const expected = records > 1 ? '"event":"finished","exitCode":0' : "is unknown; it may still be running";
+  expect(texts, place).toEqual([expect.stringContaining(expected), "so it ended"]);
 }
 
 it("a command's end is reported once, wherever the node's process and the next one are killed", async () => {

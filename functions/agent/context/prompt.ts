@@ -148,7 +148,7 @@ function section(heading: string, text: string | undefined, budget: Budget, keep
   return body === "" ? "" : `${heading}\n\n${body}`;
 }
 
-/** Daily notes that are too long lose their start: new notes are appended at the end. */
+/** Long daily notes lose their start, because new notes are appended at the end. */
 function recentContext(files: Pick<WorkspaceFiles, "yesterday" | "today">, budget: Budget): string {
   const days = [
     section("### Yesterday", files.yesterday, budget, "end"),

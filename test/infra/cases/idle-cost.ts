@@ -38,7 +38,7 @@ export function idleCostCases(): void {
   it.each([
     ["a resource that is paid by the month", "AWS::KMS::Key", {}, /Another \(AWS::KMS::Key\) is not known/],
     ["a table paid by the hour", "AWS::DynamoDB::GlobalTable", { BillingMode: "PROVISIONED" }, /by the hour/],
-    ["logs that are kept forever", "AWS::Logs::LogGroup", {}, /forever/],
+    ["logs without a retention limit", "AWS::Logs::LogGroup", {}, /no retention limit/],
   ])("%s is found", (_, type, properties, fault) => {
     expect(() => idleCostPerMonth(templateWith(type, properties))).toThrow(fault);
   });

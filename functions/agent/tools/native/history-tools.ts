@@ -48,7 +48,7 @@ export const memoryHistory = nativeTool({
 
 export const memoryCheckpoint = nativeTool({
   name: "gsv__memory_checkpoint",
-  description: "Commit your workspace as it is now, with a note that says why.",
+  description: "Commit your workspace as it is now, with a note saying why.",
   arguments: { note: v.pipe(v.string(), v.minLength(1), v.maxLength(500)) },
   repeatable: true,
   forGuests: false,

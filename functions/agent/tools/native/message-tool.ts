@@ -37,7 +37,7 @@ type Args = v.InferOutput<v.ObjectSchema<typeof messageArguments, undefined>>;
 export const message = nativeTool({
   name: "gsv__Message",
   description:
-    "Send a message to a person or a room on a channel, now. Your answer reaches whoever wrote to you by itself: " +
+    "Send a message to a person or a room on a channel, now. Your answer goes to the sender automatically: " +
     "use this to write to somebody else, and to send a file to anybody. Without channel and to, it goes where " +
     "this conversation was last held on a channel.",
   arguments: messageArguments,
