@@ -268,7 +268,7 @@ async function applyCalls(
   return releaseForCalls(agent, writer);
 }
 
-/** What is written with every reply: tokens, spending, the measured size, and the prompt that it was made from. */
+/** Changes that go with every reply: tokens, spending, the measured size, and the prompt that it was made from. */
 function replySteps(
   agent: Agent,
   { state }: SessionWriter,

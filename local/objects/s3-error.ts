@@ -44,7 +44,7 @@ export class S3Error extends Error {
 }
 
 /** Anything thrown as an S3Error. What is not one already becomes InternalError and keeps its message,
- * because whoever reads it owns the disk that failed. */
+ * because its reader owns the disk that failed. */
 export function toS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error;
   return new S3Error("InternalError", error instanceof Error ? error.message : String(error));

@@ -10,7 +10,7 @@ let sockets: Sockets;
 let answers: [status: number, errorType: string][] = [];
 let asked = 0;
 
-/** A @connections API that answers as it is told, and 200 from then on. */
+/** A @connections API that gives the scripted answers, and then 200. */
 beforeAll(async () => {
   server = createServer((request, response) => {
     request.resume();

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** A server that accepts connections and what is sent on them, and never answers. */
+/** A server that accepts connections and data, and never answers. */
 export interface SilentServer {
   url: string;
   /** Connections that were accepted. */

@@ -66,7 +66,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     expect(await status(name)).toMatchObject({ accountId: "default", authenticated: true });
   });
 
-  it("is not stored when the platform does not take them, and nobody is told the secret", async () => {
+  it("is not stored when the platform rejects it, and no output contains the secret", async () => {
     const { fields } = findChannel(accounts, name);
     const wrong =
       fields.find((field) => field.secret && /token/i.test(field.name) && !field.free)?.name ?? "";
@@ -102,7 +102,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     await expect(other).rejects.toThrow(`\`gsv channel add ${name} work\``);
   });
 
-  it("is started again with what is stored, and one of its fields may be replaced", async () => {
+  it("restarts with the stored fields, and one of them may be replaced", async () => {
     await startAccount(accounts, address, platform.account);
     await stopAccount(accounts, address);
     expect(await status(name)).toMatchObject({ connected: false, extra: { stopped: true } });

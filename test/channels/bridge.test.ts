@@ -98,7 +98,7 @@ async function attach(connectionId: string, capabilities: string[] = []): Promis
 const receipts = ["channel-receipts"];
 
 describe("a message for a bridge", () => {
-  it("may be a file, whose address is made anew whenever it is sent", async () => {
+  it("may be a file, whose address is created again for each send", async () => {
     await attach("first", receipts);
     const body = Buffer.from("%PDF");
     await processOf().deliver("a", "look", { filename: "plan.pdf", mimeType: "application/pdf", body });
@@ -216,7 +216,7 @@ describe("a message for a bridge", () => {
     expect(await processOf().bridges.waiting(address)).toBe(0);
   });
 
-  it("that its platform does not take is told so in the status", async () => {
+  it("that its platform rejects is reported in the status", async () => {
     await attach("c1", receipts);
     await processOf().deliver("a", "one");
     expect(await processOf().bridges.delivered(address, "a#0", "no such number")).toBe(true);

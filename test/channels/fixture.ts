@@ -43,7 +43,7 @@ export function originOf(kind: string, id: string, replyToId?: string): ChannelO
   return { kind: "channel", channel: "telegram", accountId: "default", peer: { kind, id }, replyToId };
 }
 
-/** What stands around every step of a run that others can see: a write, a send. */
+/** Wraps every visible step of a run: a write, a send. */
 export type Around = <T>(step: string, go: () => Promise<T>) => Promise<T>;
 
 /** A process that dies before or after its n-th step, and does nothing from then on. */

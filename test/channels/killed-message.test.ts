@@ -23,7 +23,7 @@ describe.each(platformNames)("a message that the model sends on %s by a call", (
     return { sent, told };
   }
 
-  it("is never sent twice, wherever the agent dies; where that is not known, the model is told so", async () => {
+  it("is never sent twice, wherever the agent dies; where that is unknown, the model reads so", async () => {
     const whole = new Life();
     expect(await run(whole)).toEqual({ sent: 1, told: expect.stringContaining('"status":"sent"') });
     let unknown = 0;

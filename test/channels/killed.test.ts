@@ -6,9 +6,9 @@ import { Life, startTurnBench, type TurnBench } from "./turn-bench.ts";
 interface Turn {
   text: string;
   reply: TurnBench["reply"];
-  /** What the sender is told; every entry is a message. */
+  /** The messages that the sender receives. */
   told: string[];
-  /** What is written down of it. */
+  /** The stored record of it. */
   said: string[];
 }
 
@@ -63,7 +63,7 @@ describe.each(platformNames)("%s, where every process may die between any two of
     return taken;
   }
 
-  /** What people were told and what is written down, next to what should be. */
+  /** Messages that people received and stored records, next to the expected ones. */
   async function outcome(turn: Pick<Turn, "told" | "said">, doubled: string[] = []) {
     const told = [...turn.told, ...doubled].sort();
     return {
@@ -74,7 +74,7 @@ describe.each(platformNames)("%s, where every process may die between any two of
 
   /**
    * The one thing that nobody can know: whether a message was sent, when the process died before it wrote that down.
-   * It is sent again. Discord is asked what stands in an answer's place, so that only what follows it may be doubled.
+   * It is sent again. Discord returns the existing answer, so only later parts may be doubled.
    */
   function unknowable(turn: Turn, { calls }: Life): string[] {
     if (calls.lastIndexOf("platform.send") <= calls.lastIndexOf("table.update TX")) return [];
@@ -94,7 +94,7 @@ describe.each(platformNames)("%s, where every process may die between any two of
       for (let calls = 0; calls <= whole.calls.length; calls++) {
         const life = new Life(calls);
         const taken = await run(turn, life);
-        // Discord does not come again: it tells whoever gave the command that there was no response.
+        // Discord does not come again: it shows the command's author that there was no response.
         const isRefused = !taken && !platform.redelivers && (await bench.said()).length === 0;
         const { found, expected } = await outcome(isRefused ? nothing : turn, unknowable(turn, life));
         expect(found, `killed after ${calls} calls: ${life.calls}`).toEqual(expected);

@@ -4,7 +4,7 @@ import type { SharedFile } from "../support/platforms/platform-server.ts";
 import { type Platform, platformNames } from "../support/platforms/platforms.ts";
 import { startTurnBench, type TurnBench } from "./turn-bench.ts";
 
-/** Ways in which neither Ann nor the room is let in, and what whoever tries is told nevertheless. */
+/** Ways in which neither Ann nor the room has access, and the notice that they receive. */
 const states: Record<string, { settings: object; isStopped?: boolean; told?: string }> = {
   "nobody was let in yet": { settings: {} },
   "the list is empty": { settings: { dmPolicy: "allowlist", allowFrom: [] } },
@@ -34,7 +34,7 @@ describe.each(platformNames)("a stranger on %s", (name) => {
     await bench.runAgents();
   }
 
-  /** All that is stored, but for requests to be let in and the receipts of what those who asked were told. */
+  /** All that is stored, except access requests and the receipts of their answers. */
   function leftBehind(): unknown {
     const isRequest = ({ pk }: { pk: string }) => /^PAIR$|^TX#.*:pairing$/.test(pk);
     return [bench.items().filter((item) => !isRequest(item)), bench.bucket.keys()];
@@ -52,7 +52,7 @@ describe.each(platformNames)("a stranger on %s", (name) => {
       await bring(...texts.flatMap((text) => [platform.direct(text), platform.inRoom?.(text)]));
       await bring(platform.attach("/status", picture));
       expect([leftBehind(), bench.asked, platform.downloads()]).toEqual(before);
-      // Whoever gives Discord a command is shown an answer in any case.
+      // Discord shows the author of a command an answer in any case.
       const shown = name === "discord" ? ["Not available."] : [];
       expect(new Set(platform.answers())).toEqual(new Set([...shown, ...(told ? [told] : [])]));
       if (told) expect(platform.answers().filter((answer) => answer === told)).toHaveLength(1);

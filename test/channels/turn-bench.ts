@@ -170,7 +170,7 @@ export class TurnBench {
     this.asked = 0;
   }
 
-  /** The platform delivers an event to a cold function. @returns whether it was told that the event was taken */
+  /** The platform delivers an event to a cold function. @returns whether the function accepted the event */
   async deliver(event: object, life = new Life()): Promise<boolean> {
     this.life = life;
     const answer = await this.platform.deliver(this.endpoint?.url ?? "", event);
@@ -273,7 +273,7 @@ export class TurnBench {
     const channels = { ...allChannels, slack: createSlack({ now }), discord: createDiscord({ now }) };
     const wait = async (ms: number) => {
       if (life.isOver) throw new Killed();
-      // Whoever waits for another process does not hurry the clock, for that one is as quick as ever.
+      // Waiting for another process does not advance the clock: that process runs at its own speed.
       if (ms < 1000) return new Promise((resolve) => setImmediate(resolve));
       this.pass(ms);
     };

@@ -77,7 +77,7 @@ describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
     expect(platform.awaiting()).toBe(0);
   });
 
-  it("in a room has an answer to what is said to the agent, and to nothing else", async () => {
+  it("in a room has an answer to messages for the agent, and to nothing else", async () => {
     if (!platform.inRoom) return;
     for (const aside of platform.aside ? ["hello", "/status"] : []) await answer(platform.aside!(aside));
     expect([platform.answers(), bench.asked]).toEqual([[], 0]);

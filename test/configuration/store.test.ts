@@ -69,7 +69,7 @@ describe("a configuration of at least a version", () => {
     expect([reader.version(), table.reads]).toEqual([version + 1, 2]);
   });
 
-  it("stays when an older read ends after a newer one, until it is read anew", async () => {
+  it("stays when an older read ends after a newer one, until it is read again", async () => {
     const answers: (() => Promise<void>)[] = [];
     const slow = {
       ...state.table,

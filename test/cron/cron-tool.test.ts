@@ -117,7 +117,7 @@ describe("gsv__Cron", () => {
     );
   });
 
-  it("adds a job that is skipped once its writer is no owner any more, until its message is written anew", async () => {
+  it("adds a job that is skipped once its writer is no longer an owner, until its message is written again", async () => {
     cron.configuration.channels = { telegram: { owners: ["42"] } };
     const sender = { channel: "telegram", senderId: "42" };
     const written = { schedule: "every hour", message: "report" };

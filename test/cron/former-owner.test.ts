@@ -54,7 +54,9 @@ describe("what the gateway says of its own accord", () => {
       await cron.work();
       expect(cron.calls).toHaveLength(2);
       expect([...cron.delivered.values()]).toEqual([]);
-      expect(JSON.stringify(cron.calls[1]?.messages)).toContain("this conversation was not held on a channel yet");
+      expect(JSON.stringify(cron.calls[1]?.messages)).toContain(
+        "this conversation was not held on a channel yet",
+      );
     },
   );
 });

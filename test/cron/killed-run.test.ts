@@ -36,7 +36,7 @@ const jobs = {
   },
 };
 
-/** What is left when a job's run is over. */
+/** The state after a job's run. */
 async function outcome(id: string, sessionKey: string) {
   const job = await cron.job(id);
   const { nextRunAtMs, lastStatus, runningAtMs, enabled, lastError } = job ?? {};
@@ -87,7 +87,7 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
     const worked = await cron.work(agentLife);
     await afterwards(() => cron.fire(event));
     await cron.work();
-    // The sweeps of the next minutes find what is left, when the leases of the dead have run out.
+    // The sweeps of the next minutes find the remaining work when the leases of the dead have expired.
     for (let i = 1; i <= 4; i++) {
       cron.now = event.at + i * minute;
       await cron.sweep();

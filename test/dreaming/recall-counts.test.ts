@@ -128,7 +128,7 @@ describe("the time of a sweep", () => {
     expect(await readDream(state.table, bench.agentId)).toMatchObject({ nextAt: first });
   });
 
-  it("C20: is planned anew by a recall after the settings were changed", async () => {
+  it("C20: is planned again by a recall after the settings were changed", async () => {
     await recall("green tea");
     bench.configuration = {
       ...bench.configuration,

@@ -96,7 +96,7 @@ function interrupted(bucket: Bucket, happens: () => Promise<void>): Bucket {
 }
 
 describe("erasing a line from the history", () => {
-  it("writes the commits anew from the first that has it on, and leaves no object of the old ones", async () => {
+  it("rewrites the commits from the first that has it, and leaves no object of the old ones", async () => {
     const bucket = await given();
     expect(await held(bucket)).toContain("4711");
     const [, , , first] = await listCommits(openRepository(bucket, "main"), 100);

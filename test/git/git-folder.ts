@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { MemoryBucket } from "../support/memory-bucket.ts";
 
-/** Whether this machine has git. Where it has not, the recorded objects of git stand in for it. */
+/** Whether this machine has git. Without git, recorded objects replace it. */
 export const hasGit = spawnSync("git", ["--version"]).status === 0;
 
 /** Downloads the repository of an agent, as a clone does, and asks git about it. Throws what git complains of. */

@@ -44,7 +44,7 @@ it("a day's beats see each other, and what each sends to the model is what docs/
     .map((text) => Number(text.replace(",", "")));
   expect(tokens).toHaveLength(30);
   expect(tokensOfBeat).toBe(all);
-  // Tools come and go: the page is told of a change that matters.
+  // Tools come and go: the page has to follow a change that matters.
   for (const [sent = 0, said] of [
     [average, all],
     [tokens[0], first],

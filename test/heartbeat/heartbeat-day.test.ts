@@ -193,7 +193,7 @@ describe("the answer to a beat", () => {
     expect(bench.sent).toEqual([`${owner}: The build fails.`]);
   });
 
-  it("that fails is told once a day, whatever the reason", async () => {
+  it("that fails is reported once a day, whatever the reason", async () => {
     await begin("2026-05-05T08:00:00Z");
     await bench.hear(textUpdate("hello", { from: { id: owner } }));
     bench.telegram.sent.length = 0;

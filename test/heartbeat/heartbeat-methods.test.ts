@@ -42,7 +42,7 @@ describe("the heartbeat of a new gateway", () => {
       return bench.model.requests.at(-1)?.turns.at(-1)?.text ?? "";
     };
 
-    it("is turned on when the agent deletes BOOTSTRAP.md, and the model is told what that means", async () => {
+    it("is turned on when the agent deletes BOOTSTRAP.md, and the model reads what that means", async () => {
       await bench.call("agent.init");
       const result = await remove("BOOTSTRAP.md");
       expect(result).toContain("every 30 minutes from 08:00 to 23:00 (UTC)");
@@ -104,7 +104,7 @@ describe("heartbeat.start and heartbeat.stop", () => {
 });
 
 describe("a change of the configuration", () => {
-  it("plans the next beat anew, by the new interval, hours and timezone", async () => {
+  it("plans the next beat again, by the new interval, hours and timezone", async () => {
     await bench.call("heartbeat.start");
     await set("agents.defaultHeartbeat.every", "2h30m");
     expect((await bench.status()).nextHeartbeatAt).toBe(at("10:30"));

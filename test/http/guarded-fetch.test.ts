@@ -205,7 +205,7 @@ describe("a redirect", () => {
     expect(() => nextHop(left, `${configured}/`, [configured])).toThrow("only https is allowed");
   });
 
-  it("is followed five times, and not for ever", async () => {
+  it("is followed five times, and no more", async () => {
     redirectTo("/file");
     const fetched = await guardedFetch(trusted());
     expect(fetched).toEqual({ ok: false, reason: "too many redirects", passing: false });

@@ -42,7 +42,7 @@ describe("the content of a user's message", () => {
     expect(content).toMatchObject([{ type: "image" }, { type: "text" }]);
   });
 
-  it("tells of a voice note how long it is and what is said in it", () => {
+  it("gives a voice note's duration and transcription", () => {
     const voice = stored({
       type: "audio",
       mimeType: "audio/ogg; codecs=opus",
@@ -60,7 +60,7 @@ describe("the content of a user's message", () => {
     ]);
   });
 
-  it("tells of a video that it is there", () => {
+  it("mentions a video", () => {
     const video = stored({
       type: "video",
       mimeType: "video/mp4",
@@ -77,7 +77,7 @@ describe("the content of a user's message", () => {
       { mimeType: "image/png", size: maxShownImageBytes + 1 },
       "3.8 MB, too large to be shown",
     ],
-  ])("tells of an image %s why it is not shown", (_what, fields, reason) => {
+  ])("says why an image %s is not shown", (_what, fields, reason) => {
     const blocks = mediaBlocks(stored({ type: "image", r2Key: "media/k/x", ...fields }));
     expect(blocks).toEqual([{ type: "text", text: `[image: ${fields.mimeType}, ${reason}, media/k/x]` }]);
   });
@@ -89,7 +89,7 @@ describe("the content of a user's message", () => {
     });
   });
 
-  it("tells of what could not be had what it was, and why", () => {
+  it("names a lost attachment and the reason", () => {
     const remote = { type: "document", source: {} } as const;
     const named = { ...remote, filename: "a].pdf", mimeType: "application/pdf; v=1", size: 5 };
     expect(lostMediaNote(named, "could not be fetched: [404]")).toEqual({

@@ -85,7 +85,7 @@ describe("a memory", () => {
     });
   });
 
-  it("that is corrected is not brought back by an extraction, but by whoever corrects it back", async () => {
+  it("that is corrected does not return by an extraction, only by a correction", async () => {
     const old = await memories().remember(use(), "Ada likes coffee", origin);
     const { by } = await memories().supersede(use(), old.id, "Ada likes tea", origin);
     const extracted = "- Ada likes coffee\n- Ada likes coffee cups";
@@ -130,7 +130,7 @@ describe("a memory", () => {
     expect(await memories().withoutForgotten(agentId, "- Ada's bank is the Old Bank of Bergen")).not.toBe("");
   });
 
-  it("keeps the origin that was noted first, whoever may write its file", async () => {
+  it("keeps the origin that was recorded first, for every writer of its file", async () => {
     const from = { sessionKey: "agent:main:telegram:group:1", sessionId: "g", kind: "group", at: now };
     await memories().keepExtracted(agentId, "- planted by a room", from);
     await write(note, "- planted by a room\n");

@@ -20,7 +20,7 @@ beforeAll(async () => {
   model = await startOpenAiServer(({ turns }) => {
     const asked = turns.at(-1)?.text ?? "";
     if (!asked.includes("<memories>")) return { text: "Noted." };
-    // It picks out what it was told of the boiler, once, as a fact that stands alone.
+    // It extracts the boiler's fact once, self-contained.
     const found = asked.includes("on Tuesday") ? "- Olsen repairs Ada's boiler" : "";
     return { text: `<summary>They talked.</summary><memories>${found}</memories>` };
   });

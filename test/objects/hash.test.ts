@@ -93,7 +93,7 @@ describe("hashes", () => {
     expect(metadataViewHash({ ...file, char_count: 9 })).not.toBe(metadataViewHash(file));
   });
 
-  it("M8: the metadata is told by its fields in a fixed order, absent ones empty", () => {
+  it("M8: the metadata is identified by its fields in a fixed order, absent ones empty", () => {
     expect(objects.map(metadataView)).toEqual([
       "file:gsv:notes/plan.md|file|notes/plan.md|md|33|the plan",
       "file:laptop:/tmp/logo.png|file||png|0|",

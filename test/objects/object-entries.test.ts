@@ -199,7 +199,7 @@ describe("objects of a conversation", () => {
     });
   });
 
-  it("M14: which prompt each reply was made from can be asked, and prompts of two sessions are told apart by their hashes", () => {
+  it("M14: which prompt each reply was made from can be queried, and the hashes distinguish the prompts of two sessions", () => {
     const numbers = [2, 4, 6, 8].map((message) => get(everything, promptId, { message }).version_no);
     expect(numbers).toEqual([1, 1, 2, 1]);
     const other = conversation([user("hi"), reply("hello", "p2")], { sessionId: "other" });

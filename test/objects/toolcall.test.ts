@@ -65,7 +65,7 @@ describe("objects of calls", () => {
     expect(object).not.toHaveProperty("result_at");
   });
 
-  it("M16, M17: the object's id is the call's, and the provider's stands beside it where it is another", () => {
+  it("M16, M17: the object's id is the call's, and the provider's is a field where it differs", () => {
     const objects = objectsOf([calling(["toolu_1"], ["0199-uuid", "call_0"])]);
     expect(objects.map(({ id, provider_id }) => [id, provider_id])).toEqual([
       ["toolu_1", undefined],

@@ -161,7 +161,7 @@ describe("search with vectors", () => {
     expect(new Set(server.texts.flat()).size).toBe(901);
   });
 
-  it("makes vectors anew after a change of the model, and compares none of another", async () => {
+  it("makes vectors again after a change of the model, and compares none of another", async () => {
     await (await open()).keep(await archive("s", "My automobile is blue", "I hate aubergine"));
     const second = await open({ embeddings: { ...own(), model: "second" } });
     instead = ([text]) => (text?.endsWith("?") ? undefined : { status: 400 });
@@ -173,7 +173,7 @@ describe("search with vectors", () => {
     expect(bucket.peek(vectorKeys()[0] ?? "")).toContain("second");
   });
 
-  it("makes vectors anew where the stored ones are damaged", async () => {
+  it("makes vectors again where the stored ones are damaged", async () => {
     await (await open()).keep(await archive("s", "My automobile is blue"));
     const [key = ""] = vectorKeys();
     for (const damaged of ["", "{}\n", `${bucket.peek(key)?.split("\n")[0]}\n`]) {

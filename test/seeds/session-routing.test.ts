@@ -91,7 +91,7 @@ describe("session-routing.md, in a session", () => {
     ["main", true],
     ["telegram:group:-7", false],
   ])(
-    "Main Session Detection: loads MEMORY.md and is told in the runtime section: %s",
+    "Main Session Detection: loads MEMORY.md and is named in the runtime section: %s",
     async (name, isMain) => {
       const memory = `agents/${sessions.agentId}/MEMORY.md`;
       await sessions.state.bucket.put(memory, "the long-term memory");

@@ -73,7 +73,7 @@ describe("storage-layout.md, Workspace Files: Normal operation order", () => {
     else expect(await promptWith(without(file))).not.toContain(section.split("\n", 1)[0]!.slice(3));
   });
 
-  it("7. and 8. stand under Recent Context", async () => {
+  it("7. and 8. are under Recent Context", async () => {
     expect(whole).toContain("## Recent Context\n\n### Yesterday\n\nwhat was yesterday\n\n### Today\n\n");
   });
 

@@ -21,7 +21,7 @@ describe("/compact", () => {
     },
   );
 
-  it("stands in the help", async () => {
+  it("is in the help", async () => {
     expect(await run("/help")).toMatchObject({ response: expect.stringContaining("/compact [N]") });
   });
 });

@@ -117,7 +117,7 @@ describe("what a turn takes", () => {
 });
 
 describe("what a session takes", () => {
-  it("begins anew with a reset, and the day goes on until midnight", async () => {
+  it("starts over with a reset, and the day continues until midnight", async () => {
     await say();
     await work(sessionKey, { kind: "reset", via: "method" });
     const after = await cost();

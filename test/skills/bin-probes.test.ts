@@ -41,7 +41,7 @@ describe("what a node is asked", () => {
     expect(next).toEqual({ known: {}, pending: send, answers: 0, version: 1 });
   });
 
-  it("leaves out what is pending, also when everything is asked anew", () => {
+  it("leaves out what is pending, also when everything is asked again", () => {
     const { next } = asked(["gh"]);
     for (const force of [false, true]) {
       expect(plan(next, ["gh", "jq"], { now: 1, force }).send.map(({ bins }) => bins)).toEqual([["jq"]]);
@@ -51,7 +51,7 @@ describe("what a node is asked", () => {
     }
   });
 
-  it("leaves out an answer for five minutes, unless everything is asked anew", () => {
+  it("leaves out an answer for five minutes, unless everything is asked again", () => {
     const bins = told({ gh: true });
     expect(plan(bins, ["gh"], { now: 5 * minute - 1 }).send).toEqual([]);
     expect(plan(bins, ["gh"], { now: 5 * minute }).send).toMatchObject([{ bins: ["gh"] }]);
@@ -83,12 +83,12 @@ describe("a probe that is not answered", () => {
     expect(plan(over.next, ["gh"], { now: 30_001 }).send[0]?.probeId).not.toBe(probe.probeId);
   });
 
-  it("is sent again under the same id when the node connects anew, until its largest age", () => {
+  it("is sent again under the same id when the node reconnects, until its largest age", () => {
     const { next, probe } = asked(["gh"]);
     const twice = plan(next, [], { now: 15_000 }).next;
     for (const bins of [next, twice]) {
-      const anew = plan(bins, ["gh"], { now: 10 * minute - 1, isNewConnection: true });
-      expect(anew.send).toEqual([{ ...probe, sentAt: 10 * minute - 1, attempts: 1 }]);
+      const again = plan(bins, ["gh"], { now: 10 * minute - 1, isNewConnection: true });
+      expect(again.send).toEqual([{ ...probe, sentAt: 10 * minute - 1, attempts: 1 }]);
     }
     const tooOld = plan(next, ["gh"], { now: 10 * minute, isNewConnection: true });
     expect(tooOld.send).toMatchObject([{ bins: ["gh"], createdAt: 10 * minute }]);

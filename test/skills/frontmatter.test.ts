@@ -66,7 +66,7 @@ describe("a SKILL.md", () => {
     expect(parseSkill("---\nname: a\n---\n# Only a title").description).toBe("");
   });
 
-  it("without frontmatter is all body, also when a rule stands in it or the frontmatter does not end", () => {
+  it("without frontmatter is all body, also when a rule is in it or the frontmatter does not end", () => {
     for (const source of ["text\n---\nmore\n---\n", "---\nname: x\nno end"]) {
       const skill = parseSkill(source);
       expect(skill.body).toBe(source.trim());

@@ -242,7 +242,7 @@ describe("what a node answers", () => {
     expect(await hostsOf("github")).toEqual([]);
   });
 
-  it("holds beside what the node tells of itself", async () => {
+  it("is stored with what the node announces", async () => {
     const node = await connect("node", "laptop", { ...runtime, hostBinStatus: { jq: true, gh: true } });
     expect((await status()).nodes[0]?.hostBins).toEqual(["gh", "jq"]);
     await answer(node, probes(node)[0]!.probeId, { gh: false });
@@ -284,7 +284,7 @@ describe("what a node answers", () => {
 });
 
 describe("a probe that is lost", () => {
-  it("is sent once more by the timer, then given up; the next update asks anew", async () => {
+  it("is sent once more by the timer, then given up; the next update asks again", async () => {
     const node = await connect("node", "laptop");
     const [first] = probes(node);
     await later(15_000);
@@ -294,9 +294,9 @@ describe("a probe that is lost", () => {
     expect(await answer(node, first!.probeId, { gh: true })).toEqual({ ok: true, dropped: true });
     const client = await connect("client", "c");
     expect(await ask(client, "skills.update")).toMatchObject({ updatedNodeCount: 1 });
-    const anew = probes(node)[2]!;
-    expect(anew.probeId).not.toBe(first?.probeId);
-    await answer(node, anew.probeId, { gh: true });
+    const again = probes(node)[2]!;
+    expect(again.probeId).not.toBe(first?.probeId);
+    await answer(node, again.probeId, { gh: true });
     expect(await hostsOf("github")).toEqual(["laptop"]);
   });
 

@@ -8,7 +8,7 @@ import { clientParams, nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
 import { type State, startState } from "../support/state.ts";
 
-/** What the model is told of skills by warm functions: the socket function, and the agent that it wakes. */
+/** The skills that warm functions show to the model: the socket function, and the agent that it wakes. */
 
 let state: State;
 let world: SocketWorld;
@@ -52,7 +52,7 @@ async function say(): Promise<void> {
   await agent();
 }
 
-/** The folders of the skills that the next message is told of. */
+/** The folders of the skills in the next message's prompt. */
 async function listed(): Promise<string[]> {
   await say();
   const { system = "" } = model.requests.at(-1) ?? {};
@@ -77,7 +77,7 @@ const probes = () =>
 const answer = (bins: object) =>
   socket.request("node", "node.probe.result", { probeId: probes().at(-1)?.probeId, ok: true, bins });
 
-describe("the skills that a message is told of", () => {
+describe("the skills in a message's prompt", () => {
   it("change with the next message after a node has told its programs", async () => {
     expect(await listed()).toEqual(["demo"]);
     await answer({ gh: true });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import { deleteParts, transferPartKey, readParts, storeParts } from "../../shared/transfer/transfer-parts.ts";
+import { deleteParts, readParts, storeParts, transferPartKey } from "../../shared/transfer/transfer-parts.ts";
 import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
 
 const id = 7;

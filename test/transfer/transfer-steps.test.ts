@@ -213,8 +213,16 @@ describe("the URL of a part", () => {
   it("is given to the machine whose turn it is, for the bytes of that part, and says how far it is", async () => {
     await reach("sending");
     const headers = { "content-type": "application/octet-stream" };
-    expect(await part(laptop, 0)).toEqual({ url: `put ${transferPartKey(id, 0)} 900 1000`, headers, bytes: 1000 });
-    expect(await part(laptop, 2)).toEqual({ url: `put ${transferPartKey(id, 2)} 900 500`, headers, bytes: 500 });
+    expect(await part(laptop, 0)).toEqual({
+      url: `put ${transferPartKey(id, 0)} 900 1000`,
+      headers,
+      bytes: 1000,
+    });
+    expect(await part(laptop, 2)).toEqual({
+      url: `put ${transferPartKey(id, 2)} 900 500`,
+      headers,
+      bytes: 500,
+    });
     await part(laptop, 1);
     expect(await stored()).toMatchObject({ stored: 2, taken: 0 });
     await complete({ sha256 });

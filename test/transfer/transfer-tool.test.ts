@@ -183,7 +183,7 @@ describe("gsv__Transfer", () => {
     expect(mine).toMatchObject({ step: "failed", error: "stopped" });
   });
 
-  it("is one transfer, whose end is told once, wherever the agent is killed", async () => {
+  it("is one transfer, whose end is reported once, wherever the agent is killed", async () => {
     const count = async () => (await listTransfers(machines.state.table, machines.world.now())).length;
     let [kills, told] = [0, 0];
     for (let left = 0; ; left++) {

@@ -34,7 +34,7 @@ function openedForAll(open: OpenBucket): Required<Pick<OpenedBucket, "bucket" | 
   return { bucket: later(() => opened.bucket), behind: later(() => opened.behind ?? opened.bucket) };
 }
 
-/** What every bucket must do, whatever stands behind it. It is empty at first. */
+/** What every bucket must do, for every implementation. It is empty at first. */
 export function describeBucket(name: string, open: OpenBucket): void {
   describe(name, () => {
     const { bucket, behind } = openedForAll(open);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Secrets } from "../../shared/world/world.ts";
 
-/** What every store of secrets must do, whatever stands behind it. */
+/** What every store of secrets must do, for every implementation. */
 export function describeSecrets(
   name: string,
   open: () => Promise<{ secrets: Secrets; close(): Promise<void> }>,

@@ -21,7 +21,7 @@ import { createBench } from "./table-bench.ts";
 import { describeReads } from "./table-reads-contract.ts";
 
 /**
- * What every table must do, whatever stands behind it.
+ * What every table must do, for every implementation.
  * @param knownFaults names of the cases that the server behind the table is known to fail; one that holds after all fails
  */
 export function describeTable(

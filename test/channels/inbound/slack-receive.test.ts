@@ -89,7 +89,7 @@ describe("a call of the Events API", () => {
     expect(await textOf(appMention("<@U0LAN0Z89>"))).toBe("@U0LAN0Z89");
   });
 
-  it("brings files beside the text, and tells of those that Slack does not hold", async () => {
+  it("brings files with the text, and mentions files that Slack does not store", async () => {
     const url_private = "https://files.slack.com/files-pri/T061EG9R6-F1/ghost.png";
     const files = [
       { id: "F1", name: "ghost [1].png", mimetype: "image/png", mode: "hosted", size: 5, url_private },

@@ -159,7 +159,7 @@ describe("an update of Telegram", () => {
     expect(await read(groupUpdate(ask, { replyTo: own }))).not.toHaveProperty("attachments");
   });
 
-  it("tells of what is neither text nor a file", async () => {
+  it("mentions content that is neither text nor a file", async () => {
     const expected: [TelegramUpdate, string][] = [
       [textWith({ sticker: { file_id: "s", emoji: "👍" } }), "[sticker: 👍]"],
       [textWith({ location: { latitude: 52.37, longitude: 4.9 } }), "[location: 52.37, 4.9]"],
@@ -266,7 +266,7 @@ describe("the bot is mentioned in a room", () => {
     expect(server.calls.map(({ method }) => method)).toEqual(["getMe"]);
   });
 
-  it("or not, which cannot be told while Telegram does not say its name: the update has to come again", async () => {
+  it("or unknown while Telegram does not say its name: the update has to come again", async () => {
     server.fail("getMe", { status: 502, description: `Bad Gateway for bot${server.token}` });
     const failed = read(groupUpdate("hello @gsv_test_bot"));
     await expect(failed).rejects.toThrow("cannot read the bot's username: 502 Bad Gateway for bot***");

@@ -100,7 +100,7 @@ describe("a message of WhatsApp", () => {
     expect(song?.attachments?.[0]).not.toHaveProperty("voice");
   });
 
-  it("tells of what is neither text nor a file", async () => {
+  it("mentions content that is neither text nor a file", async () => {
     const media = { id: "1003383421387256", mime_type: "image/webp", sha256: "…" };
     const expected: [Record<string, unknown>, string][] = [
       [{ type: "sticker", sticker: { ...media, animated: false } }, "[sticker]"],

@@ -15,7 +15,7 @@ function repeating(table: Table): Table {
   };
 }
 
-it("a sender's claim stands when another machine's clock is a few seconds ahead", async () => {
+it("a sender's claim holds when another machine's clock is a few seconds ahead", async () => {
   const table = createMemoryTable();
   const part = { deliveryId: "d", part: 0 };
   expect(await claimPart(table, part, 15_000, 0)).toMatchObject({ state: "claimed" });

@@ -47,7 +47,7 @@ const discordMessage = v.strictObject({
 const discord = { "user-agent": /^DiscordBot \([^,]+, [\d.]+\)$/ };
 const asBot = { ...discord, authorization: /^Bot \S+$/ };
 const file = v.instance(File);
-/** Form data in which the file stands beside its JSON. */
+/** Form data with the file and its JSON. */
 const discordFile = v.strictObject({
   payload_json: v.literal(JSON.stringify({ allowed_mentions: { parse: [] } })),
   "files[0]": file,

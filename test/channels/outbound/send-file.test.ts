@@ -225,7 +225,7 @@ describe("a file on Discord", () => {
     const waiting = interaction("");
     await send(photo, waiting, "7");
     expect(discord.interactions.get("t")?.original).toMatchObject({ attachments: [{}], flags: 0 });
-    // What stands there stays.
+    // The existing content stays.
     await send(plan, waiting, "7");
     expect(discord.interactions.get("t")?.original.attachments).toMatchObject([{ filename: "a.jpg" }]);
     expect(discord.interactions.get("t")?.followups).toHaveLength(1);

@@ -39,7 +39,7 @@ const wait = async (ms: number) => {
   clock += ms;
   await new Promise((resolve) => setImmediate(resolve));
 };
-/** No time passes, so that however slow whoever comes first is, its claim holds. */
+/** No time passes, so that however slow the first sender is, its claim holds. */
 const patient = () => new Promise((resolve) => setImmediate(resolve));
 const senderOver = (table: Table = on.table, over: Channels = channels): ChannelSender =>
   createChannelSender({ ...on, table, channels: over, now: () => clock, wait });
@@ -179,7 +179,7 @@ describe("a crash during a delivery", () => {
     expect(logged("channel.resend")).toHaveLength(1);
   });
 
-  it("leaves a part to whoever began it for as long as that may take", async () => {
+  it("leaves a part to the sender that began it for as long as that may take", async () => {
     const { table, over } = dieAt(1, "before");
     await expect(senderOver(table, over).deliver(toAnn, id, "hello")).rejects.toThrow("the process died");
     expect(await senderOver().deliver(toAnn, id, "hello")).toEqual({ ok: true });

@@ -110,7 +110,7 @@ describe("the authorize hook", () => {
     expect(await s3.get(Key)).toBe("x");
   });
 
-  it("is told the condition keys of a listing", async () => {
+  it("receives the condition keys of a listing", async () => {
     await s3.client.send(new ListObjectsV2Command({ Bucket, Prefix: "agents/", Delimiter: "/", MaxKeys: 5 }));
     const context = { "s3:prefix": "agents/", "s3:delimiter": "/", "s3:max-keys": "5" };
     expect(asked).toEqual([

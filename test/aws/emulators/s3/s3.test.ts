@@ -241,7 +241,7 @@ describe("user metadata", () => {
 });
 
 describe("what is not there or not implemented", () => {
-  it("is told apart by its error", async () => {
+  it("has an error of its own", async () => {
     const missing = { Bucket: "no-such-bucket", Key: "a", Body: "x" };
     expect(await failure(s3.client.send(new GetObjectCommand(missing)))).toEqual({
       name: "NoSuchBucket",

@@ -1,6 +1,6 @@
 import { S3Error } from "../../../../local/objects/s3-error.ts";
 
-/** One element of a parsed document. `text` is what stands directly in it, unescaped. */
+/** One element of a parsed document. `text` is its direct content, unescaped. */
 export type XmlElement = { name: string; text: string; children: XmlElement[] };
 
 const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
