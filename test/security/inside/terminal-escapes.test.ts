@@ -243,7 +243,7 @@ it("only writeText writes text to a terminal", () => {
     "chat/lines.ts",
     "chat/terminal/screen.ts",
     "chat/terminal/keyboard.ts",
-    "commands/transfer/copy-command.ts",
+    "commands/node/copy-command.ts",
   ];
   const folder = join(import.meta.dirname, "../../../cli");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
