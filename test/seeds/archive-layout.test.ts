@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { readTranscriptPage } from "../../functions/socket/transcript-page.ts";
 import { storeResultImages } from "../../shared/media/media-content.ts";
-import { maxMediaBytes, storeMedia } from "../../shared/media/media-store.ts";
+import { storeMedia } from "../../shared/media/media-store.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { archiveKey, findArchives, partKey } from "../../shared/session/archive.ts";
 import type { SessionState } from "../../shared/session/state.ts";
@@ -12,7 +12,10 @@ import { compact } from "../agent/compaction/compaction-bench.ts";
 import { lastActivity, message, nextDay, ResetBench, reset } from "../agent/reset-bench.ts";
 import { imageBytes } from "../support/images.ts";
 
-/** storage-layout.md, row by row: "Session Archives" and "Media", as the agent leaves them in the bucket. */
+/**
+ * storage-layout.md, row by row: "Session Archives" and "Media", as the agent leaves them in the bucket. Format, size, key and
+ * metadata of media: test/media/media-store.test.ts.
+ */
 const sessions = new ResetBench();
 beforeAll(() => sessions.start());
 beforeEach(() => sessions.renew());
@@ -167,18 +170,6 @@ describe("storage-layout.md, media/{sessionKey}/{uuid}.{ext}", () => {
       ...more,
     });
 
-  it("Format: binary, in the original encoding", async () => {
-    const { r2Key } = await store();
-    expect(Buffer.from((await sessions.state.bucket.get(r2Key))!.body).equals(image)).toBe(true);
-  });
-
-  it("Max size: 25 MB", async () => {
-    const document = { type: "document", mimeType: "application/pdf" };
-    expect((await store({ ...document, body: Buffer.alloc(maxMediaBytes) })).size).toBe(25 * 1024 * 1024);
-    const more = store({ ...document, body: Buffer.alloc(maxMediaBytes + 1) });
-    await expect(more).rejects.toMatchObject({ code: 413, message: "data: larger than 25 MB" });
-  });
-
   it("Written: on inbound message with media attachment; the message holds an r2Key reference", async () => {
     const media = await store();
     await sessions.submit(message("look", lastActivity, [media]));
@@ -216,11 +207,6 @@ describe("storage-layout.md, media/{sessionKey}/{uuid}.{ext}", () => {
     );
   });
 
-  it("Key construction: the session's key, a UUID, the extension", async () => {
-    const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
-    expect((await store()).r2Key).toMatch(new RegExp(`^media/${sessions.key}/${uuid}\\.png$`));
-  });
-
   it.each([
     ["image/jpeg", "jpg"],
     ["image/png", "png"],
@@ -250,20 +236,5 @@ describe("storage-layout.md, media/{sessionKey}/{uuid}.{ext}", () => {
     const { r2Key } = await store({ type, mimeType });
     expect(r2Key.endsWith(`.${extension}`)).toBe(true);
     expect((await sessions.state.bucket.head(r2Key))?.contentType).toBe(mimeType);
-  });
-
-  it.each<[name: keyof Metadata, expected: () => string]>([
-    ["originalFilename", () => filename],
-    ["uploadedAt", () => String(lastActivity)],
-    ["sessionKey", () => sessions.key],
-  ])("custom metadata: %s", async (name, expected) => {
-    const { metadata } = (await sessions.state.bucket.head((await store()).r2Key))!;
-    expect(metadata[name]).toBe(expected());
-    expect(Object.keys(metadata)).toHaveLength(3);
-  });
-
-  it("custom metadata: originalFilename may be empty", async () => {
-    const { r2Key } = await store({ filename: undefined });
-    expect((await sessions.state.bucket.head(r2Key))?.metadata.originalFilename).toBe("");
   });
 });

@@ -39,25 +39,6 @@ async function copied(source: string, destination: string): Promise<TransferStat
   return status(id);
 }
 
-describe("how long a transfer takes", () => {
-  it("is limited, also when its machine goes on with a part now and then", async () => {
-    await laptop.write("a.bin", Buffer.alloc(30_000));
-    await laptop.start({ left: 8 });
-    const transferId = await begin("laptop:a.bin", "pi:a.bin");
-    await until(() => laptop.isKilled(), "the source is killed");
-    const goOn = (part: number) => {
-      bench.world.clock.later += 9 * 60_000;
-      return laptop.request("transfer.part", { transferId, part });
-    };
-    for (let part = 10; part < 16; part++) await goOn(part);
-    await expect(goOn(16)).rejects.toMatchObject({
-      code: 409,
-      message: "laptop is too slow: the limit is one hour plus 10 seconds per MB",
-    });
-    expect((await status(transferId)).status).toBe("failed");
-  });
-});
-
 describe("a file that prompts use", () => {
   it.each(["MEMORY.md", "SOUL.md", "memory/2026-02-13.md", "skills/x/SKILL.md"])(
     "is no larger than one that is written there: %s",

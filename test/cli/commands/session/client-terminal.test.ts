@@ -111,20 +111,6 @@ describe("gsv client with a message, at a terminal", () => {
     ]);
   });
 
-  it("shows that it waits for an earlier message, until its own run begins", async () => {
-    let current = "of another";
-    gateway.methods["chat.send"] = ({ params }) => ({ status: "started", runId: params.runId, queued: true });
-    gateway.methods["session.stats"] = () => ({ isProcessing: true, queueSize: 1, runId: current });
-    const terminal = run("hello");
-    await terminal.sees("… waiting for an earlier message");
-    await expect.poll(() => sent().length).toBeGreaterThan(0);
-    current = runId();
-    await terminal.sees("s (Ctrl-C stops)");
-    final("Hello.");
-    await terminal.ended;
-    expect(shown(terminal)).toEqual(["Hello."]);
-  });
-
   it("stops the run at the first Ctrl-C, and reports that", async () => {
     let answer = (_stopped: unknown): void => {};
     gateway.methods["chat.send"] = (request) =>
@@ -141,20 +127,6 @@ describe("gsv client with a message, at a terminal", () => {
     answer(undefined);
     expect(await terminal.ended).toBe(130);
     expect(shown(terminal)).toEqual(["gsv: the run was stopped"]);
-  });
-
-  it("leaves at the second Ctrl-C, and reports that the run continues", async () => {
-    gateway.methods["chat.send"] = (request) =>
-      request.params.message.startsWith("/stop") ? new Promise(() => {}) : started(request);
-    const terminal = start("hello");
-    await waits(terminal);
-    terminal.type("\u0003");
-    await terminal.sees("stopping …");
-    terminal.type("\u0003");
-    expect(await terminal.ended).toBe(130);
-    expect(shown(terminal)).toEqual([
-      "gsv: left; the run continues, and `gsv session preview` shows its answer",
-    ]);
   });
 
   it("shows its progress again when nothing was stopped", async () => {
