@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import { deleteParts, partKey, readParts, storeParts } from "../../shared/transfer/transfer-parts.ts";
+import { deleteParts, readParts, storeParts, transferPartKey } from "../../shared/transfer/transfer-parts.ts";
 import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
 
 const id = 7;
@@ -29,26 +29,26 @@ describe("the parts of a file", () => {
       sha256,
       stored: 3,
     });
-    expect(bucket.keys()).toEqual([0, 1, 2].map((n) => partKey(id, n)));
+    expect(bucket.keys()).toEqual([0, 1, 2].map((n) => transferPartKey(id, n)));
     expect((await read()).equals(content)).toBe(true);
     await expect(storeParts(bucket, sized, chunks(content, bytes), 2499)).rejects.toThrow(
-      "it has more than 2.5 KB",
+      "the file has more than 2.5 KB",
     );
   });
 
   it("are refused when one is missing, has another size, or they are another file", async () => {
     await storeParts(bucket, sized, chunks(content, 1000), 2500);
     await expect(read({ ...sized, sha256: "other" })).rejects.toThrow("SHA-256");
-    await bucket.put(partKey(id, 2), "short");
+    await bucket.put(transferPartKey(id, 2), "short");
     await expect(read()).rejects.toThrow("part 3 of 3 is missing or has a wrong size");
-    await bucket.delete(partKey(id, 0));
+    await bucket.delete(transferPartKey(id, 0));
     await expect(read()).rejects.toThrow("part 1 of 3 is missing");
   });
 
   it("are deleted as far as they are stored, and the one that may be", async () => {
-    for (let n = 0; n < 70; n++) await bucket.put(partKey(id, n), "x");
+    for (let n = 0; n < 70; n++) await bucket.put(transferPartKey(id, n), "x");
     await deleteParts(bucket, { ...sized, size: 70_000, stored: 66 });
-    expect(bucket.keys()).toEqual([67, 68, 69].map((n) => partKey(id, n)));
+    expect(bucket.keys()).toEqual([67, 68, 69].map((n) => transferPartKey(id, n)));
     bucket.resetCounters();
     await deleteParts(bucket, { ...sized, stored: 3 });
     expect(bucket.requests).toHaveLength(3);
