@@ -4,7 +4,7 @@ import { claimMessage, keepMessage } from "../../../shared/channels/bridge/bridg
 import { claimPart } from "../../../shared/channels/outbound/sender.ts";
 import type { Table } from "../../../shared/world/world.ts";
 
-/** The table, whose updates are made twice, as the SDK does when the answer is lost. */
+/** The table, whose updates are made twice, as the SDK does after a lost response. */
 function repeating(table: Table): Table {
   return {
     ...table,
@@ -15,7 +15,7 @@ function repeating(table: Table): Table {
   };
 }
 
-it("a sender's claim stands when another machine's clock is a few seconds ahead", async () => {
+it("a sender's claim holds when another machine's clock is a few seconds ahead", async () => {
   const table = createMemoryTable();
   const part = { deliveryId: "d", part: 0 };
   expect(await claimPart(table, part, 15_000, 0)).toMatchObject({ state: "claimed" });
