@@ -40,9 +40,8 @@ export class Failures extends Construct {
   }
 
   /**
-   * Adds the alarm. The timer function's metric Errors is above zero while a sweep or a watch fails, and has no
-   * value while neither runs. A watch fails for a quarter of an hour after any function has recorded a fault
-   * (`shared/runtime/faults.ts`).
+   * Adds the alarm. The timer function's metric Errors is above zero while sweeps or watches fail, and has no value while
+   * neither runs. Watches fail for a quarter of an hour after any function has recorded a fault (`shared/runtime/faults.ts`).
    */
   watch(timer: LambdaFunction): void {
     const alarm = timer

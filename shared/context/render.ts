@@ -169,21 +169,21 @@ function activeMessage(messages: readonly Message[], objects: readonly Block[][]
 }
 
 /** The line about a call whose result the model does not see. */
-export function callLine({ id, tool, status, characters }: Omit<ArchivedCall, "at" | "line">, args: string) {
+function callLine({ id, tool, status, characters }: Omit<ArchivedCall, "at" | "line">, args: string) {
   return `- id=${id} type=toolcall tool=${tool} args=${args} status=${status} ${sizeOf(characters)}`;
 }
 
 /** The line about a live call. */
-export function liveCallLine(call: ContextCall): string {
+function liveCallLine(call: ContextCall): string {
   return callLine({ ...call, args_display: "" }, titleOf(call));
 }
 
-export function archivedCallLine(call: ArchivedCall): string {
+function archivedCallLine(call: ArchivedCall): string {
   return callLine(call, call.args_display);
 }
 
 /** The line about a file. */
-export function fileLine({ id, source, characters }: ActivatedObject): string {
+function fileLine({ id, source, characters }: ActivatedObject): string {
   const path = source.kind === "file" ? source.path : "";
   return `- id=${id} type=file path=${path} file_type=${fileType(path)} char_count=${characters}`;
 }
@@ -195,7 +195,7 @@ function sizeOf(characters: number | undefined): string {
 const references = new WeakMap<ToolResultMessage, ToolResultMessage>();
 
 /** The reference that replaces a result. The same result gives the same reference. */
-export function referenceTo({ id, tool, status, characters, result }: ContextCall): ToolResultMessage {
+function referenceTo({ id, tool, status, characters, result }: ContextCall): ToolResultMessage {
   const known = references.get(result);
   if (known) return known;
   const text = `[toolcall_ref id=${id} tool=${tool} status=${status}, ${sizeOf(characters)}; ${contextTools.activate} shows it]`;

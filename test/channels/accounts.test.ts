@@ -51,7 +51,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
   afterEach(() => platform.close());
   const address = { channel: name, accountId: "default" };
 
-  it("is stored, secrets apart, once the platform takes its credentials", async () => {
+  it("is stored, with separate secrets, after the platform accepts its credentials", async () => {
     const started = await startAccount(accounts, address, platform.account);
     expect(started).toMatchObject({
       identity: expect.stringMatching(/gsv/i),
@@ -66,7 +66,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     expect(await status(name)).toMatchObject({ accountId: "default", authenticated: true });
   });
 
-  it("is not stored when the platform rejects it, and no output contains the secret", async () => {
+  it("is not stored when the platform rejects them, and the secret is not shown", async () => {
     const { fields } = findChannel(accounts, name);
     const wrong =
       fields.find((field) => field.secret && /token/i.test(field.name) && !field.free)?.name ?? "";
@@ -80,7 +80,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     expect((await accounts.configuration.load({ fresh: true })).channels).toEqual({});
   });
 
-  it("needs every field, and takes no other", async () => {
+  it("needs every field, and accepts no other", async () => {
     for (const { name: field } of findChannel(accounts, name).fields) {
       const { [field]: _left, ...rest } = platform.account;
       const message = `config: ${name} needs ${field}; \`gsv channel add ${name}\` asks for them`;
@@ -93,7 +93,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     );
   });
 
-  it("says how it is connected when there is none", async () => {
+  it("names the command that connects it when it does not exist", async () => {
     const connects = `\`gsv channel add ${name}\` connects one`;
     const message = `there is no account default of ${name}; ${connects}`;
     await expect(startAccount(accounts, address)).rejects.toMatchObject({ code: 404, message });
@@ -102,7 +102,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     await expect(other).rejects.toThrow(`\`gsv channel add ${name} work\``);
   });
 
-  it("restarts with the stored fields, and one of them may be replaced", async () => {
+  it("is started again with its stored fields, one of which may be replaced", async () => {
     await startAccount(accounts, address, platform.account);
     await stopAccount(accounts, address);
     expect(await status(name)).toMatchObject({ connected: false, extra: { stopped: true } });
@@ -113,7 +113,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     expect(await status(name)).toMatchObject({ authenticated: true, extra: { stopped: false } });
   });
 
-  it("says what is wrong when the platform is down, or the account is not whole", async () => {
+  it("names the fault when the platform is down, or the account is incomplete", async () => {
     await startAccount(accounts, address, platform.account);
     await accounts.configuration.set(`channels.${name}.accounts.half`, { apiBaseUrl: platform.url });
     expect((await status(name, "half")).error).toMatch(/^no .* configured$/);
@@ -125,7 +125,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     });
   });
 
-  it("is forgotten with its secrets, and with who waits to be let in there", async () => {
+  it("is removed with its secrets and its pairing requests", async () => {
     await startAccount(accounts, address, platform.account);
     const message = { peer: { kind: "dm", id: "1" }, sender: { id: "1" }, messageId: "1", text: "hi" };
     const event = { ...message, eventId: "1", timestamp: 1, wasMentioned: false };
@@ -145,7 +145,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     await expect(stopAccount(accounts, address)).rejects.toMatchObject({ code: 404 });
   });
 
-  it("keeps why an answer was last not delivered", async () => {
+  it("stores why an answer was last not delivered", async () => {
     await startAccount(accounts, address, platform.account);
     platform.refuse("never");
     const sender = recordFailures(
@@ -161,7 +161,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
 });
 
 describe("an account of Telegram", () => {
-  it("has its webhook set with its secret, and taken back when it is removed", async () => {
+  it("has its webhook registered with its secret, and removed with the account", async () => {
     const telegram = await startTelegramServer({ local: true });
     const address = { channel: "telegram", accountId: "default" };
     const config = { botToken: telegram.token, webhookSecret: "a-secret", apiBaseUrl: telegram.url };
@@ -186,7 +186,7 @@ describe("an account of Telegram", () => {
     await telegram.close();
   });
 
-  it("is stored although Telegram does not take the webhook, and says why", async () => {
+  it("is stored although Telegram refuses the webhook, with the reason", async () => {
     const telegram = await startTelegramServer();
     accounts.webhookUrl = "http://hook.example/";
     const config = { botToken: telegram.token, webhookSecret: "a-secret", apiBaseUrl: telegram.url };

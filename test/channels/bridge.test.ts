@@ -26,7 +26,7 @@ const origin: ChannelOrigin = {
 };
 let table: Table;
 let clock: number;
-/** What was posted, by connection. */
+/** Posted frames, by connection. */
 let posted: { connectionId: string; event: string; payload: Record<string, unknown> }[];
 let post: BridgeOptions["sockets"]["post"];
 
@@ -47,7 +47,7 @@ const ids = () =>
     .filter(({ event }) => event === "channel.outbound")
     .map(({ payload }) => (payload.message as { id: string }).id);
 
-/** What a process works with, with something around every write and post. */
+/** The dependencies of a process, with a hook around every write and post. */
 function processOf(around: Around = (_step, go) => go()): {
   bridges: Bridges;
   deliver(id: string, text: string, file?: OutboundFile): Promise<object>;
@@ -85,7 +85,7 @@ function processOf(around: Around = (_step, go) => go()): {
   return { bridges, deliver: (id, text, file) => sender.deliver(origin, id, text, file) };
 }
 
-/** A bridge attaches on a connection of its own. */
+/** A bridge attaches on its own connection. */
 async function attach(connectionId: string, capabilities: string[] = []): Promise<void> {
   const connection = { connectionId, openedAt: ++clock };
   const { id: tokenId } = await createToken(table, { name: connectionId, scopes: ["channel"] }, clock);
@@ -98,7 +98,7 @@ async function attach(connectionId: string, capabilities: string[] = []): Promis
 const receipts = ["channel-receipts"];
 
 describe("a message for a bridge", () => {
-  it("may be a file, whose address is created again for each send", async () => {
+  it("may be a file, whose URL is created each time it is sent", async () => {
     await attach("first", receipts);
     const body = Buffer.from("%PDF");
     await processOf().deliver("a", "look", { filename: "plan.pdf", mimeType: "application/pdf", body });
@@ -110,7 +110,7 @@ describe("a message for a bridge", () => {
     expect(new Set(files.map((file) => JSON.stringify(file))).size).toBe(2);
   });
 
-  it("goes to nobody before a bridge has attached, and waits once one is known", async () => {
+  it("is sent to nobody before a bridge has attached, and queued once one is known", async () => {
     expect(await processOf().deliver("a", "hello")).toEqual({
       ok: false,
       reason: "unknown channel signal",
@@ -132,7 +132,7 @@ describe("a message for a bridge", () => {
     expect(ids()).toEqual(["a#0", "b#0"]);
   });
 
-  it("is split where the platform is known, and comes in one piece where it is not", async () => {
+  it("is split for known platforms, and sent in one piece for others", async () => {
     await attach("c1");
     await processOf().deliver("a", "x".repeat(10_000));
     expect(ids()).toEqual(["a#0"]);
@@ -141,7 +141,7 @@ describe("a message for a bridge", () => {
     expect((await bridges.find({ channel: "discord", accountId: "gateway" }))?.maxText).toBe(2000);
   });
 
-  it("holds nothing but what the bridge needs", async () => {
+  it("contains only fields that the bridge needs", async () => {
     await attach("c1");
     await processOf().deliver("a", "hello");
     expect(posted).toEqual([
@@ -162,7 +162,7 @@ describe("a message for a bridge", () => {
     ]);
   });
 
-  it("is sent once on a connection, however many send at the same time", async () => {
+  it("is sent once on a connection, also by concurrent senders", async () => {
     post = async () => "gone";
     await attach("c0", receipts);
     for (const id of ["a", "b", "c"]) await processOf().deliver(id, id);
@@ -190,7 +190,7 @@ describe("a message for a bridge", () => {
     expect(ids()).toEqual(["a#0", "b#0"]);
   });
 
-  it("whose sender died before it was posted is posted with a later one, on the same connection", async () => {
+  it("whose sender died before posting is posted with a later one, on the same connection", async () => {
     await attach("c1", receipts);
     await new Promise<void>((died) => {
       const dying: Around = (step, go) => {
@@ -208,7 +208,7 @@ describe("a message for a bridge", () => {
     expect(ids()).toEqual(["b#0", "a#0", "c#0"]);
   });
 
-  it("is forgotten after two days, even where the table still has it", async () => {
+  it("expires after two days, even if the table still has it", async () => {
     await attach("c1");
     post = async () => "gone";
     await processOf().deliver("a", "one");
@@ -225,7 +225,7 @@ describe("a message for a bridge", () => {
   });
 
   it.each([{ capabilities: receipts }, { capabilities: [] }])(
-    "survives a death at any step, by the same id ($capabilities)",
+    "survives a crash at any step, with the same id ($capabilities)",
     async ({ capabilities }) => {
       const seen: string[] = [];
       const watch: Around = async (step, go) => {
@@ -244,7 +244,7 @@ describe("a message for a bridge", () => {
             .catch(() => {});
           clock += 60_000;
           expect(await processOf().deliver(id, "hello"), name).toEqual({ ok: true });
-          // What was claimed for a connection and not posted is posted on the next one.
+          // A message that was claimed for a connection but not posted is posted on the next one.
           await attach(`after-${id}`, capabilities);
           expect(ids(), name).toContain(`${id}#0`);
           await processOf().bridges.delivered(address, `${id}#0`);

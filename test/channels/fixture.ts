@@ -15,7 +15,7 @@ export interface ChannelState {
   close(): Promise<void>;
 }
 
-/** The table, the parameter store and a Bot API server, with one open Telegram account that is configured. */
+/** The table, the parameter store and a Bot API server, with one open, configured Telegram account. */
 export async function startChannels(): Promise<ChannelState> {
   const [state, telegram] = await Promise.all([startState(), startTelegramServer({ local: true })]);
   const secrets = state.openSecrets("/gsv/test");
@@ -43,10 +43,10 @@ export function originOf(kind: string, id: string, replyToId?: string): ChannelO
   return { kind: "channel", channel: "telegram", accountId: "default", peer: { kind, id }, replyToId };
 }
 
-/** Wraps every visible step of a run: a write, a send. */
+/** A hook around every visible step of a run: a write or a send. */
 export type Around = <T>(step: string, go: () => Promise<T>) => Promise<T>;
 
-/** A process that dies before or after its n-th step, and does nothing from then on. */
+/** A process that dies before or after its n-th step, and does nothing afterwards. */
 export function deathAt(index: number, moment: "before" | "after"): Around {
   let count = 0;
   return async (_step, go) => {

@@ -11,7 +11,7 @@ describe.each(platformNames)("a message that the model sends on %s by a call", (
   });
   afterAll(() => bench.close());
 
-  /** A message comes, the agent that takes it up may die, and others follow. */
+  /** A message arrives, the agent that processes it may die, and others follow. */
   async function run(agent: Life): Promise<{ sent: number; told: string }> {
     bench.renew();
     bench.reply = { text: "done", calls: { text: "a dozen eggs" } };
@@ -23,7 +23,7 @@ describe.each(platformNames)("a message that the model sends on %s by a call", (
     return { sent, told };
   }
 
-  it("is never sent twice, wherever the agent dies; where that is unknown, the model reads so", async () => {
+  it("is never sent twice when the agent dies; when the outcome is unknown, the model learns that", async () => {
     const whole = new Life();
     expect(await run(whole)).toEqual({ sent: 1, told: expect.stringContaining('"status":"sent"') });
     let unknown = 0;

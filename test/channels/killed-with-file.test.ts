@@ -13,7 +13,7 @@ describe.each(platformNames)("a voice note of %s", (name) => {
   });
   afterAll(() => bench.close());
 
-  /** The message comes, the agent that takes it up may die, and others follow. */
+  /** The message arrives, the agent that processes it may die, and others follow. */
   async function run(agent: Life): Promise<void> {
     bench.renew();
     expect(await bench.deliver(platform.attach("", note))).toBe(true);
@@ -21,7 +21,7 @@ describe.each(platformNames)("a voice note of %s", (name) => {
     for (let sweeps = 0; sweeps < 2; sweeps++) await bench.sweep();
   }
 
-  it("is one message and one object, wherever the agent dies", async () => {
+  it("is one message and one object when the agent dies", async () => {
     const whole = new Life();
     await run(whole);
     expect(whole.calls.filter((call) => call === "transcribe")).toHaveLength(1);

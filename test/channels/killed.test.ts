@@ -2,19 +2,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Platform, platformNames } from "../support/platforms/platforms.ts";
 import { Life, startTurnBench, type TurnBench } from "./turn-bench.ts";
 
-/** What somebody writes, what the model says to it, and what becomes of that. */
+/** A message, the model's answer to it, and the expected outcome. */
 interface Turn {
   text: string;
   reply: TurnBench["reply"];
-  /** The messages that the sender receives. */
+  /** The texts that the sender receives; every entry is a message. */
   told: string[];
-  /** The stored record of it. */
+  /** The stored messages. */
   said: string[];
 }
 
 const nothing: Pick<Turn, "told" | "said"> = { told: [], said: [] };
 
-describe.each(platformNames)("%s, where every process may die between any two of its calls", (name) => {
+describe.each(platformNames)("%s, when every process may die between any two of its calls", (name) => {
   let platform: Platform;
   let bench: TurnBench;
   let turns: Record<string, Turn>;
@@ -47,7 +47,7 @@ describe.each(platformNames)("%s, where every process may die between any two of
   beforeEach(() => bench.renew());
   afterAll(() => bench.close());
 
-  /** A message comes, and these processes deal with it, until nothing more is to be done. @returns whether it was taken */
+  /** A message arrives, and these processes handle it until nothing is left to do. @returns whether it was accepted */
   async function run({ text, reply }: Turn, webhook: Life, agent = new Life()): Promise<boolean> {
     bench.renew();
     bench.reply = reply;
@@ -63,7 +63,7 @@ describe.each(platformNames)("%s, where every process may die between any two of
     return taken;
   }
 
-  /** Messages that people received and stored records, next to the expected ones. */
+  /** The sent and stored messages, next to the expected ones. */
   async function outcome(turn: Pick<Turn, "told" | "said">, doubled: string[] = []) {
     const told = [...turn.told, ...doubled].sort();
     return {
@@ -73,8 +73,8 @@ describe.each(platformNames)("%s, where every process may die between any two of
   }
 
   /**
-   * The one thing that nobody can know: whether a message was sent, when the process died before it wrote that down.
-   * It is sent again. Discord returns the existing answer, so only later parts may be doubled.
+   * The one unknown outcome: whether a message was sent, when the process died before it recorded that. The message is sent
+   * again. On Discord the current answer is read first, so that only parts after the first may be sent twice.
    */
   function unknowable(turn: Turn, { calls }: Life): string[] {
     if (calls.lastIndexOf("platform.send") <= calls.lastIndexOf("table.update TX")) return [];
@@ -82,27 +82,24 @@ describe.each(platformNames)("%s, where every process may die between any two of
     return name === "discord" && sent === 1 ? [] : turn.told.slice(sent - 1, sent);
   }
 
-  it.each(["answer", "failure", "command"])(
-    "an intake loses nothing and doubles nothing: %s",
-    async (kind) => {
-      const turn = turns[kind]!;
-      const whole = new Life();
-      expect(await run(turn, whole)).toBe(true);
-      const { found, expected } = await outcome(turn);
-      expect(found).toEqual(expected);
-      expect(whole.calls.length).toBeGreaterThanOrEqual(3);
-      for (let calls = 0; calls <= whole.calls.length; calls++) {
-        const life = new Life(calls);
-        const taken = await run(turn, life);
-        // Discord does not come again: it shows the command's author that there was no response.
-        const isRefused = !taken && !platform.redelivers && (await bench.said()).length === 0;
-        const { found, expected } = await outcome(isRefused ? nothing : turn, unknowable(turn, life));
-        expect(found, `killed after ${calls} calls: ${life.calls}`).toEqual(expected);
-      }
-    },
-  );
+  it.each(["answer", "failure", "command"])("an intake loses and duplicates nothing: %s", async (kind) => {
+    const turn = turns[kind]!;
+    const whole = new Life();
+    expect(await run(turn, whole)).toBe(true);
+    const { found, expected } = await outcome(turn);
+    expect(found).toEqual(expected);
+    expect(whole.calls.length).toBeGreaterThanOrEqual(3);
+    for (let calls = 0; calls <= whole.calls.length; calls++) {
+      const life = new Life(calls);
+      const taken = await run(turn, life);
+      // Discord does not redeliver: it shows the sender of the command that there was no response.
+      const isRefused = !taken && !platform.redelivers && (await bench.said()).length === 0;
+      const { found, expected } = await outcome(isRefused ? nothing : turn, unknowable(turn, life));
+      expect(found, `killed after ${calls} calls: ${life.calls}`).toEqual(expected);
+    }
+  });
 
-  it.each(["answer", "failure"])("a turn loses nothing and doubles nothing: %s", async (kind) => {
+  it.each(["answer", "failure"])("a turn loses and duplicates nothing: %s", async (kind) => {
     const turn = turns[kind]!;
     const whole = new Life();
     await run(turn, new Life(), whole);
@@ -115,7 +112,7 @@ describe.each(platformNames)("%s, where every process may die between any two of
     }
   });
 
-  it("an event that comes five times at once and again after minutes is one message and one reply", async () => {
+  it("an event that arrives five times at once and again after minutes is one message and one reply", async () => {
     for (const turn of Object.values(turns)) {
       bench.renew();
       bench.reply = turn.reply;
@@ -133,7 +130,7 @@ describe.each(platformNames)("%s, where every process may die between any two of
   });
 });
 
-/** Enough of a text to know it by. */
+/** Enough of a text to recognize it. */
 function heading(text: string): string {
   return text.slice(0, 40);
 }

@@ -4,7 +4,7 @@ import type { SharedFile } from "../support/platforms/platform-server.ts";
 import { type Platform, platformNames } from "../support/platforms/platforms.ts";
 import { startTurnBench, type TurnBench } from "./turn-bench.ts";
 
-/** Ways in which neither Ann nor the room has access, and the notice that they receive. */
+/** Settings under which neither Ann nor the room is admitted, and the notice that the sender gets, if any. */
 const states: Record<string, { settings: object; isStopped?: boolean; told?: string }> = {
   "nobody was let in yet": { settings: {} },
   "the list is empty": { settings: { dmPolicy: "allowlist", allowFrom: [] } },
@@ -28,20 +28,20 @@ describe.each(platformNames)("a stranger on %s", (name) => {
   });
   afterAll(() => bench.close());
 
-  /** Delivers what is none of the agent's business, or is. */
+  /** Delivers messages that the agent ignores or accepts. */
   async function bring(...events: (object | undefined)[]): Promise<void> {
     for (const event of events) if (event) expect(await bench.deliver(event)).toBe(true);
     await bench.runAgents();
   }
 
-  /** All that is stored, except access requests and the receipts of their answers. */
+  /** All stored items, except pairing requests and the receipts of their notices. */
   function leftBehind(): unknown {
     const isRequest = ({ pk }: { pk: string }) => /^PAIR$|^TX#.*:pairing$/.test(pk);
     return [bench.items().filter((item) => !isRequest(item)), bench.bucket.keys()];
   }
 
   it.each(Object.entries(states))(
-    "learns nothing, has no command run, and leaves nothing behind where %s",
+    "gets no information, runs no command, and leaves nothing stored when %s",
     async (_state, { settings, isStopped = false, told }) => {
       bench.renew();
       bench.configure({ dmPolicy: "open", owners: Object.values(platform.people) });
@@ -52,7 +52,7 @@ describe.each(platformNames)("a stranger on %s", (name) => {
       await bring(...texts.flatMap((text) => [platform.direct(text), platform.inRoom?.(text)]));
       await bring(platform.attach("/status", picture));
       expect([leftBehind(), bench.asked, platform.downloads()]).toEqual(before);
-      // Discord shows the author of a command an answer in any case.
+      // The sender of a Discord command always gets an answer.
       const shown = name === "discord" ? ["Not available."] : [];
       expect(new Set(platform.answers())).toEqual(new Set([...shown, ...(told ? [told] : [])]));
       if (told) expect(platform.answers().filter((answer) => answer === told)).toHaveLength(1);

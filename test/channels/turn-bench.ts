@@ -33,12 +33,12 @@ import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
 
-/** The process has died: no call of it gets through any more. */
+/** The process has died: none of its calls is carried out any more. */
 export class Killed extends Error {}
 
-/** One process, which dies after so many of its calls of AWS and of the platform. */
+/** One process, which dies after a number of its calls to AWS and to the platform. */
 export class Life {
-  /** The calls that were begun, which are those that were carried out. */
+  /** The calls that were started, all of which were carried out. */
   readonly calls: string[] = [];
   private readonly most: number;
 
@@ -50,7 +50,7 @@ export class Life {
     return this.calls.length >= this.most;
   }
 
-  /** Carries a call out, unless life is over; of the last one, nobody hears what came of it. */
+  /** Carries a call out while the process lives; the caller does not get the result of the last one. */
   async call<T>(name: string, go: () => Promise<T>): Promise<T> {
     if (this.isOver) throw new Killed();
     this.calls.push(name);
@@ -61,15 +61,15 @@ export class Life {
   }
 }
 
-/** What a model says, and what it calls gsv__Message with before it does. */
+/** A model's answer, and the call of gsv__Message before it. */
 interface Said {
   text: string;
   calls?: Record<string, unknown>;
-  /** What happens before the model has said it. */
+  /** Runs before the model has answered. */
   meanwhile?: () => Promise<unknown>;
 }
 
-/** Reads of the bucket: what dies between two of them is as dead as before the first. */
+/** Reads of the bucket are not counted: a crash between two of them equals a crash before the first. */
 const uncounted = ["bucket.get", "bucket.getIfChanged", "bucket.head", "bucket.list"];
 
 /** An AWS client whose calls are counted, named after it, the method and the kind of what they are about. */
@@ -87,19 +87,19 @@ export function counted<T extends object>(of: T, name: string, life: Life): T {
   return Object.fromEntries(Object.entries(of).map(wrap)) as T;
 }
 
-/** Services that answer, and do nothing. */
+/** Services that answer and do nothing. */
 const silent: Pick<Agent, "schedules" | "sockets"> = {
   schedules: { once: async () => {} },
   sockets: { post: async () => "sent", close: async () => {} },
 };
 
-/** What the webhook and the agent do for one platform, in this process, by a clock that the test moves. */
+/** The webhook and the agent for one platform, in this process, with a clock that the test moves. */
 export class TurnBench {
-  /** Sessions for which the agent was woken and did not come yet. */
+  /** Sessions for which the agent was woken and has not run yet. */
   readonly woken = new Set<string>();
-  /** How often the model was asked. */
+  /** Number of model calls. */
   asked = 0;
-  /** What the model says to every message; an error in place of it where it fails. */
+  /** The model's answer to every message; an error makes the call fail. */
   reply: Said | { error: string } = { text: "hello" };
   readonly platform: Platform;
   bucket = createMemoryBucket();
@@ -118,11 +118,11 @@ export class TurnBench {
     this.configuration = structuredClone(defaults);
     this.configure({ dmPolicy: "open", owners: Object.values(platform.people) });
     this.configuration.session.dmScope = "per-peer";
-    // The clock is set forward at will.
+    // The clock can be moved forward at any time.
     this.configuration.session.defaultResetPolicy = { mode: "manual" };
   }
 
-  /** Configures the channel, and its account besides what the platform knows of that. */
+  /** Configures the channel and its account, in addition to the platform's fields. */
   configure(settings: object, account: object = {}): void {
     const { name, account: own } = this.platform;
     this.configuration.channels = { [name]: { ...settings, accounts: { default: { ...own, ...account } } } };
@@ -133,12 +133,12 @@ export class TurnBench {
     return [...this.store.all()];
   }
 
-  /** Sets the clock forward, which moves in no other way. */
+  /** Moves the clock forward; it never moves by itself. */
   pass(ms: number): void {
     vi.setSystemTime(Date.now() + ms);
   }
 
-  /** Opens the webhook, stops the clock, and has the calls of the platform counted as those of the process at work. */
+  /** Opens the webhook, stops the clock, and counts the platform's calls as those of the current process. */
   async open(): Promise<void> {
     this.endpoint = await startFunctionUrl({ invoke: (event) => this.invokeWebhook(event) });
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -152,7 +152,7 @@ export class TurnBench {
     });
   }
 
-  /** Closes the platform too. */
+  /** Also closes the platform. */
   async close(): Promise<void> {
     vi.unstubAllGlobals();
     vi.useRealTimers();
@@ -160,7 +160,7 @@ export class TurnBench {
     await this.platform.close();
   }
 
-  /** Starts over, with nothing stored and nothing said. */
+  /** Starts over with empty stores. */
   renew(): void {
     this.store = createMemoryStore();
     this.table = tableOver(this.store);
@@ -170,7 +170,7 @@ export class TurnBench {
     this.asked = 0;
   }
 
-  /** The platform delivers an event to a cold function. @returns whether the function accepted the event */
+  /** The platform delivers an event to a cold function. @returns whether the event was accepted */
   async deliver(event: object, life = new Life()): Promise<boolean> {
     this.life = life;
     const answer = await this.platform.deliver(this.endpoint?.url ?? "", event);
@@ -184,7 +184,7 @@ export class TurnBench {
     return answer;
   }
 
-  /** The agent comes for every session that it was woken for, so many times at once, cold. It may die on the way. */
+  /** The agent runs for every session for which it was woken, with this many concurrent invocations, cold. It may die. */
   async runAgents(life = new Life(), times = 1): Promise<void> {
     this.life = life;
     const keys = Array.from({ length: times }, () => [...this.woken]).flat();
@@ -197,7 +197,7 @@ export class TurnBench {
     await Promise.all(keys.map((key) => holdSession(agent, key, () => 900_000).catch(dead)));
   }
 
-  /** The sweep finds what was left behind, once no lease and no claim of the dead holds it any more. */
+  /** The sweep finds unfinished work after all leases and claims of dead processes have expired. */
   async sweep(): Promise<void> {
     this.pass(31_000);
     await sweep({
@@ -210,7 +210,7 @@ export class TurnBench {
     await this.runAgents();
   }
 
-  /** Who said what, envelopes left out. There is one session at most. */
+  /** The messages and their roles, without envelopes. There is at most one session. */
   async said(): Promise<string[]> {
     const [found, ...others] = [...this.store.all()].filter(({ sk }) => sk === "META");
     if (others.length > 0) throw new Error("there are several sessions");
@@ -273,7 +273,7 @@ export class TurnBench {
     const channels = { ...allChannels, slack: createSlack({ now }), discord: createDiscord({ now }) };
     const wait = async (ms: number) => {
       if (life.isOver) throw new Killed();
-      // Waiting for another process does not advance the clock: that process runs at its own speed.
+      // Waiting for another process does not move the clock, because that process takes no time.
       if (ms < 1000) return new Promise((resolve) => setImmediate(resolve));
       this.pass(ms);
     };
@@ -282,7 +282,7 @@ export class TurnBench {
   }
 }
 
-/** Starts a platform, and opens what is run for it. */
+/** Starts a platform, and opens the bench for it. */
 export async function startTurnBench(name: ChannelName): Promise<{ platform: Platform; bench: TurnBench }> {
   const platform = await platformStarts[name]();
   const bench = new TurnBench(platform);

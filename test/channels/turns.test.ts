@@ -19,14 +19,14 @@ describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
   });
   afterAll(() => bench.close());
 
-  /** An event is taken, and what it wakes the agent for is done. */
+  /** An event is accepted, and the agent processes it. */
   async function answer(event: object): Promise<void> {
     expect(await bench.deliver(event)).toBe(true);
     await bench.runAgents();
   }
   const logged = (event: string) => lines.filter((line) => line.event === event);
 
-  it("brings a long answer in parts, each as long as it takes and in order", async () => {
+  it("delivers a long answer in parts of the maximum length, in order", async () => {
     const count = Math.ceil((platform.maxText * 2.2) / 500);
     const paragraphs = Array.from({ length: count }, (_, i) =>
       String.fromCharCode(97 + (i % 26)).repeat(498),
@@ -38,7 +38,7 @@ describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
     expect(platform.answers().join("\n\n")).toBe(paragraphs.join("\n\n"));
   });
 
-  it("may turn an answer away: that is logged with its reason, and the next one is delivered", async () => {
+  it("may refuse an answer: that is logged with its reason, and the next one is delivered", async () => {
     platform.refuse("never");
     await answer(platform.direct("hello"));
     const reason = expect.stringContaining(platform.neverReason);
@@ -48,14 +48,14 @@ describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
     expect(platform.answers()).toContain("hello");
   });
 
-  it("is waited for when it asks for it, and tried again after a fault of its own", async () => {
+  it("gets the wait that it asks for, and a retry after a fault of its own", async () => {
     platform.refuse("busy", "down");
     await answer(platform.direct("hello"));
     expect(logged("channel.retry").map(({ waitMs }) => waitMs)).toEqual([1000, 2000]);
     expect(platform.answers()).toEqual(["hello"]);
   });
 
-  it("shows that an answer is being written, and no longer once a turn has failed", async () => {
+  it("shows a typing indicator, which ends when a turn has failed", async () => {
     bench.reply = { error: "no model is to be had" };
     const shown = platform.typing?.() ?? 0;
     expect(await bench.deliver(platform.direct("hello"))).toBe(true);
@@ -66,7 +66,7 @@ describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
     expect(platform.awaiting()).toBe(0);
   });
 
-  it("is brought no answer that was stopped, and shows nobody to be waiting for one", async () => {
+  it("gets no answer that was stopped, and shows no pending one", async () => {
     const stop = () => bench.deliver(platform.direct("/stop"));
     bench.reply = { text: "hello", meanwhile: stop };
     await answer(platform.direct("hello"));
@@ -77,7 +77,7 @@ describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
     expect(platform.awaiting()).toBe(0);
   });
 
-  it("in a room has an answer to messages for the agent, and to nothing else", async () => {
+  it("in a room gets an answer only to messages to the agent", async () => {
     if (!platform.inRoom) return;
     for (const aside of platform.aside ? ["hello", "/status"] : []) await answer(platform.aside!(aside));
     expect([platform.answers(), bench.asked]).toEqual([[], 0]);

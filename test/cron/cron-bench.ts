@@ -26,17 +26,17 @@ export const friday = Date.parse("2026-02-13T15:00:00Z");
 
 type CronEvent = Extract<TimerEvent, { kind: "cron" }>;
 
-/** Scheduled jobs in virtual time: the timer's and the agent's code over the local world, and a scripted model. */
+/** Scheduled jobs in virtual time: the code of timer and agent over the local world, with a scripted model. */
 export class CronBench {
   now = friday;
   configuration: Configuration = structuredClone(defaults);
-  /** By name; a name that exists is not changed. */
+  /** By name; an existing name is not changed. */
   schedules = new Map<string, { at: number; event: CronEvent }>();
-  /** The event of the schedule that a test has fired. */
+  /** The event of the schedule that a test fired. */
   fired: CronEvent | undefined;
   woken = new Set<string>();
   calls: ModelCall[] = [];
-  /** What reached channels, by the delivery's id. */
+  /** Texts delivered to channels, by delivery id. */
   delivered = new Map<string, { origin: ChannelOrigin; text: string }>();
   deliver: () => { ok: true } | { ok: false; reason: string } = () => ({ ok: true });
   answer: (call: ModelCall) => ModelOutcome | Promise<ModelOutcome> = () => answered("done");
@@ -83,7 +83,7 @@ export class CronBench {
     return addJob(this.world(), parseParams("cron.add", { name: "job", ...job }));
   }
 
-  /** Notes a direct message of somebody who is an owner at that time. */
+  /** Records a direct message of a person who is an owner at that time. */
   hear({ channel, accountId, peer }: Omit<ChannelOrigin, "kind"> & { kind: string }, senderId: string) {
     const note = createLastActive(this.state.table, () => this.now);
     return note({ agentId: "main", channel, accountId, peer, senderId, role: "owner" });
@@ -114,7 +114,7 @@ export class CronBench {
     return survives(sweep(this.timer(life)));
   }
 
-  /** Lets the agent work on all sessions that it was woken for. False when it was killed. */
+  /** Lets the agent process all sessions for which it was woken. False when it was killed. */
   async work(life?: Life): Promise<boolean> {
     for (const key of this.woken) {
       this.woken.delete(key);
@@ -144,7 +144,7 @@ export class CronBench {
     };
   }
 
-  /** Moves the clock, fires what becomes due on the way, and lets the agent work. */
+  /** Moves the clock, fires all schedules that become due, and lets the agent work. */
   async until(at: number): Promise<void> {
     for (;;) {
       const due = [...this.schedules]

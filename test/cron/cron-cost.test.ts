@@ -8,7 +8,7 @@ const bench = new HeartbeatBench();
 beforeAll(() => bench.open());
 afterAll(() => bench.close());
 
-/** The clock moves to the time of the job's next run, which is then worked off. */
+/** Moves the clock to the time of the job's next run, and processes it. */
 async function runOnce(): Promise<void> {
   const due = bench.pending.shift();
   if (due?.event.kind !== "cron") throw new Error("no run is scheduled");
@@ -17,7 +17,7 @@ async function runOnce(): Promise<void> {
   await bench.runAgents();
 }
 
-it("a job's runs cost what docs/cron.md says, also of one whose history is full", async () => {
+it("a job's runs cost what docs/cron.md states, also for a job with a full history", async () => {
   await bench.renew("2026-05-05T08:00:00Z");
   bench.reply = { text: "Nothing new." };
   const { job } = await bench.call("cron.add", {

@@ -40,7 +40,7 @@ const done = async (args: object, how?: How) => {
 };
 
 describe("gsv__Cron", () => {
-  it("adds a job in words, whose answer goes where the conversation is held", async () => {
+  it("adds a job in words, whose answer goes to the conversation's channel", async () => {
     const { job } = await done({
       action: "add",
       job: { name: "Stretch", schedule: "in 20 minutes", message: "Remind me to stretch" },
@@ -64,7 +64,7 @@ describe("gsv__Cron", () => {
     expect(await cron.job(job.id)).toBeUndefined();
   });
 
-  it("takes the user's timezone for times without one, and leaves a receiver that is named", async () => {
+  it("uses the user's timezone for times without one, and keeps a given receiver", async () => {
     const { job } = await done({
       action: "add",
       job: {
@@ -78,7 +78,7 @@ describe("gsv__Cron", () => {
     expect(job.spec).not.toHaveProperty("accountId");
   });
 
-  it("adds a job for clients where no channel is, and an event for the main session", async () => {
+  it("adds a job for clients when there is no channel, and an event for the main session", async () => {
     const add = async (spec: object) =>
       (await done({ action: "add", job: { everyHours: 1, ...spec } }, { onChannel: false })).job.spec;
     expect(await add({ message: "report" })).toEqual({ mode: "task", message: "report" });
@@ -117,7 +117,7 @@ describe("gsv__Cron", () => {
     );
   });
 
-  it("adds a job that is skipped once its writer is no longer an owner, until its message is written again", async () => {
+  it("adds a job that is skipped once its creator is no longer an owner, until its message is edited", async () => {
     cron.configuration.channels = { telegram: { owners: ["42"] } };
     const sender = { channel: "telegram", senderId: "42" };
     const written = { schedule: "every hour", message: "report" };
@@ -138,7 +138,7 @@ describe("gsv__Cron", () => {
     expect(await force()).toMatchObject({ ran: 1 });
   });
 
-  it("adds a job for the owner of now in a main session that a client speaks in", async () => {
+  it("adds a job for the current owner in a main session that a client uses", async () => {
     cron.configuration.channels = { slack: { owners: ["olga"] } };
     const place = { kind: "channel", channel: "slack", accountId: "team", peer: { kind: "dm", id: "D1" } };
     await cron.hear(place, "olga");
@@ -150,7 +150,7 @@ describe("gsv__Cron", () => {
     expect((await add()).spec).not.toHaveProperty("to");
   });
 
-  it("is for owners, in a conversation of their own", async () => {
+  it("is only for owners, in their own conversation", async () => {
     expect(cronTool.forGuests).toBe(false);
     expect(await call({ action: "list" }, { kind: "group" })).toMatchObject({
       ok: false,

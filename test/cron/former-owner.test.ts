@@ -12,14 +12,14 @@ afterEach(() => cron.close());
 const hourly = { kind: "every", everyMs: hour };
 const former = { kind: "channel", channel: "slack", accountId: "team", peer: { kind: "dm", id: "D1" } };
 
-/** A session that the former owner held last. */
+/** A session whose last message came from the former owner. */
 async function keepSession(sessionKey: string): Promise<void> {
   const state = newSession(sessionKey, "s", friday) as object;
   await cron.state.table.put({ ...state, ...metaKey(sessionKey), lastChannel: former });
 }
 
-describe("what the gateway says of its own accord", () => {
-  it("of an event, or with an answer for the last place, is not told to who is no owner any more", async () => {
+describe("an unprompted message of the gateway", () => {
+  it("from an event, or with an answer for the last place, does not reach a former owner", async () => {
     cron.configuration.channels = { slack: { owners: ["olga"] } };
     await cron.hear(former, "olga");
     await keepSession("agent:main:main");

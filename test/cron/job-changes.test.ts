@@ -20,8 +20,8 @@ const listed = async () => (await listJobs(cron.world(), parseParams("cron.list"
 const run = (params: object) => runJobs(cron.world(), parseParams("cron.run", params));
 const slots = async () => (await cron.state.table.get({ pk: "CRON", sk: "RUNNING" }))?.runs;
 
-describe("a job that is listed", () => {
-  it("has what it was added with, and how its last run went", async () => {
+describe("a listed job", () => {
+  it("has the fields with which it was added, and the result of its last run", async () => {
     const given = { name: "a", description: "b", schedule: hourly, spec: task("x"), deleteAfterRun: false };
     const { id } = await cron.add({ ...given, agentId: "Work" });
     const same = { id, agentId: "work", ...given, enabled: true, createdAtMs: friday, updatedAtMs: friday };
@@ -40,7 +40,7 @@ describe("a job that is listed", () => {
     ]);
   });
 
-  it("comes by its next run, and without one by when it was added", async () => {
+  it("is sorted by its next run, and without one by its creation", async () => {
     const ids: string[] = [];
     for (const [i, enabled] of [false, true, false, true].entries()) {
       cron.now = friday + i;
@@ -74,7 +74,7 @@ it("cron.status counts the jobs that are due, and those in progress", async () =
 describe("a change", () => {
   const change = (id: string, patch: object) => updateJob(cron.world(), { id, patch });
 
-  it("of the text leaves a time that is due, and a new schedule or enabling plans the next one", async () => {
+  it("of the text keeps a time that is due; a new schedule or enabling plans the next one", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     cron.now = friday + hour + minute;
     for (const patch of [
@@ -101,13 +101,13 @@ describe("a change", () => {
     expect(await listed()).toEqual(before);
   });
 
-  it("that two make at once is made twice", async () => {
+  it("is applied twice when two are made at the same time", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     await Promise.all([change(id, { name: "n" }), change(id, { description: "d" })]);
     expect((await listed())[0]).toMatchObject({ name: "n", description: "d" });
   });
 
-  it("while a run is being submitted leaves the run, which is not submitted again", async () => {
+  it("while a run is being submitted keeps the run, which is not submitted again", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     cron.now = friday + hour;
     const timer = cron.timer();
@@ -124,7 +124,7 @@ describe("a change", () => {
   });
 });
 
-it("a job that is removed before its run was submitted gives its slot back", async () => {
+it("removing a job before its run was submitted frees its slot", async () => {
   const { id } = await cron.add({ schedule: hourly, spec: task("x") });
   cron.now = friday + hour;
   await cron.fire({ kind: "cron", jobId: id, at: cron.now }, { left: 5, calls: [] });
@@ -134,7 +134,7 @@ it("a job that is removed before its run was submitted gives its slot back", asy
 });
 
 describe("a run", () => {
-  it("whose time comes while cron is off, or whose answer has no receiver, says so to who asks for it", async () => {
+  it("that becomes due while cron is off, or whose answer has no receiver, reports that to the requester", async () => {
     const { id } = await cron.add({ schedule: once, spec: task("x", { deliver: true }) });
     expect((await run({ id, mode: "force" })).results).toEqual([
       {
@@ -158,7 +158,7 @@ describe("a run", () => {
     [{ model: "openai/gpt-x" }, { model: { provider: "openai", id: "gpt-x" } }],
     [{ model: { provider: "openai", id: "gpt-x" } }, { model: { provider: "openai", id: "gpt-x" } }],
     [{ thinking: "high" }, { thinkingLevel: "high" }],
-  ])("of a task with %j calls the model with it", async (more, called) => {
+  ])("of a task with %j calls the model with these settings", async (more, called) => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x", more) });
     await run({ id, mode: "force" });
     await cron.work();

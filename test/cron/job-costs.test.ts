@@ -11,8 +11,8 @@ afterEach(() => cron.close());
 
 const every = (everyMs: number) => ({ kind: "every", everyMs }) as const;
 
-describe("what a job may cost", () => {
-  it("is a run a minute: a shorter period is refused for a job that runs", async () => {
+describe("the costs of a job", () => {
+  it("are limited to a run a minute: a shorter period is refused for an enabled job", async () => {
     await expect(cron.add({ schedule: every(minute - 1), spec: task("x") })).rejects.toMatchObject({
       ...{ code: 400, message: "schedule: a job runs at most once a minute; write a longer period" },
     });
@@ -23,7 +23,7 @@ describe("what a job may cost", () => {
     await expect(change({ enabled: true })).rejects.toMatchObject({ code: 400 });
   });
 
-  it("is one event at a time: none is added while the one before it waits in the session", async () => {
+  it("are limited to one event at a time: none is added while the previous one waits in the session", async () => {
     const { id } = await cron.add({
       schedule: every(hour),
       spec: { mode: "systemEvent", text: "Look around" },

@@ -14,7 +14,7 @@ const hourly = { kind: "every", everyMs: hour };
 const run = (params: object) => runJobs(cron.world(), parseParams("cron.run", params));
 
 describe("a job's message", () => {
-  it("says that it is scheduled and when it is, and goes into a session of the job's own", async () => {
+  it("states that it is scheduled and when, and goes into the job's own session", async () => {
     const { id } = await cron.add({
       name: "Mail",
       schedule: { kind: "at", atMs: Date.parse("2026-02-13T15:30:00Z") },
@@ -52,7 +52,7 @@ describe("a job's message", () => {
     ]);
   });
 
-  it("shows the time of the user's timezone", async () => {
+  it("shows the time in the user's timezone", async () => {
     cron.configuration.userTimezone = "America/Chicago";
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     await cron.until(friday + hour);
@@ -61,7 +61,7 @@ describe("a job's message", () => {
     );
   });
 
-  it("of an event goes into the main session, and its answer where an owner last wrote directly", async () => {
+  it("of an event goes to the main session, and its answer to where an owner last wrote directly", async () => {
     const last = { kind: "channel", channel: "slack", accountId: "team", peer: { kind: "dm", id: "D1" } };
     cron.configuration.channels = { slack: { owners: ["olga"] } };
     await cron.hear(last, "olga");
@@ -95,7 +95,7 @@ describe("a job's message", () => {
 });
 
 describe("a job runs", () => {
-  it("at every time of its schedule, each time once", async () => {
+  it("once at every time of its schedule", async () => {
     const { id } = await cron.add({
       schedule: { kind: "cron", expr: "30 2 * * *", tz: "Europe/Berlin" },
       spec: task("x"),
@@ -107,7 +107,7 @@ describe("a job runs", () => {
     expect(runs).toEqual(["03-28T01:30", "03-29T01:00", "03-30T00:30", "03-31T00:30"]);
   });
 
-  it("when its schedule was lost, found by the sweep", async () => {
+  it("when its schedule was lost, started by the sweep", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     cron.schedules.clear();
     cron.now = friday + hour + minute;
@@ -118,11 +118,11 @@ describe("a job runs", () => {
     await cron.work();
     expect(await cron.runs(id)).toHaveLength(1);
     expect((await cron.asked(`agent:main:cron:${id}`))[0]).not.toContain("late");
-    // The next schedule is there again.
+    // The next schedule exists again.
     expect([...cron.schedules.values()].map(({ at }) => at)).toEqual([friday + 2 * hour]);
   });
 
-  it("once and late after hours in which nothing ran, and says so", async () => {
+  it("once and late after hours without runs, and says so", async () => {
     const { id } = await cron.add({ schedule: { kind: "every", everyMs: 10 * minute }, spec: task("x") });
     cron.now = friday + 5 * hour + 1;
     await cron.sweep();
@@ -134,7 +134,7 @@ describe("a job runs", () => {
     expect((await cron.job(id))?.nextRunAtMs).toBe(friday + 5 * hour + 10 * minute);
   });
 
-  it("not for a schedule that was replaced", async () => {
+  it("not by a schedule that was replaced", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     await updateJob(cron.world(), { id, patch: { schedule: { kind: "at", atMs: friday + 3 * hour } } });
     await cron.until(friday + 2 * hour);
@@ -156,7 +156,7 @@ describe("a job runs", () => {
     expect((await cron.runs()).map(({ jobId }) => jobId)).toEqual([id]);
   });
 
-  it("not while cron is switched off: its times are left out, and the history says why", async () => {
+  it("not while cron is disabled: its times are skipped, and the history states why", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     cron.configuration.cron.enabled = false;
     await cron.until(friday + 2 * hour);
@@ -172,7 +172,7 @@ describe("a job runs", () => {
     expect((await cron.job(id))?.lastStatus).toBe("ok");
   });
 
-  it("not a second time while its run before is in progress", async () => {
+  it("not a second time while its previous run is in progress", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     cron.now = friday + hour;
     await cron.fire({ kind: "cron", jobId: id, at: cron.now });
@@ -195,7 +195,7 @@ describe("a job runs", () => {
     const { id } = await cron.add({ schedule: { kind: "at", atMs: friday + hour }, spec: task("x") });
     cron.now = friday + hour;
     await cron.fire({ kind: "cron", jobId: id, at: cron.now });
-    // Its session was never worked on.
+    // Its session was never processed.
     cron.now += hour + 16 * minute;
     await cron.sweep();
     expect(await cron.job(id)).toMatchObject({ lastStatus: "error", enabled: false });
@@ -225,7 +225,7 @@ describe("limits", () => {
     expect((await cron.runs()).map(({ status }) => status)).toEqual(Array(5).fill("ok"));
   });
 
-  it("a second fire of a job that is being claimed leaves its slot to the first", async () => {
+  it("a second fire of a job that is being claimed does not free the slot of the first", async () => {
     cron.configuration.cron.maxConcurrentRuns = 1;
     for (const name of ["a", "b"])
       await cron.add({ name, schedule: { kind: "at", atMs: friday + hour }, spec: task("x") });
@@ -236,7 +236,7 @@ describe("limits", () => {
     expect([...cron.woken]).toEqual([`agent:main:cron:${first?.jobId}`]);
   });
 
-  it("at most cron.maxJobs jobs are taken", async () => {
+  it("at most cron.maxJobs jobs can be added", async () => {
     cron.configuration.cron.maxJobs = 1;
     await cron.add({ schedule: hourly, spec: task("x") });
     await expect(cron.add({ schedule: hourly, spec: task("x") })).rejects.toMatchObject({
@@ -245,7 +245,7 @@ describe("limits", () => {
     });
   });
 
-  it("the newest cron.maxRunsPerJobHistory runs of a job are kept, also of a removed one", async () => {
+  it("the newest cron.maxRunsPerJobHistory runs of a job are kept, also for a removed job", async () => {
     cron.configuration.cron.maxRunsPerJobHistory = 3;
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     await cron.until(friday + 5 * hour);
@@ -256,7 +256,7 @@ describe("limits", () => {
 
 describe("the end of a run", () => {
   const once = { kind: "at", atMs: friday + hour };
-  it("disables a job of one time, and removes it when that was asked for and the run went well", async () => {
+  it("disables a one-shot job, and removes it if requested and the run succeeded", async () => {
     const { id: kept } = await cron.add({ schedule: once, spec: task("x") });
     const { id: removed } = await cron.add({ schedule: once, spec: task("x"), deleteAfterRun: true });
     await cron.until(friday + hour);
@@ -277,7 +277,7 @@ describe("the end of a run", () => {
     });
   });
 
-  it("is an error when its answer does not arrive, unless the delivery is best effort", async () => {
+  it("is an error when its answer cannot be delivered, unless delivery is best effort", async () => {
     cron.deliver = () => ({ ok: false, reason: "chat not found" });
     const { id: strict } = await cron.add({ schedule: once, spec: task("x", telegram) });
     const { id: lenient } = await cron.add({
@@ -292,7 +292,7 @@ describe("the end of a run", () => {
     expect((await cron.job(lenient))?.lastStatus).toBe("ok");
   });
 
-  it("comes at once, without a model call, when nobody knows where its answer is to go", async () => {
+  it("comes at once, without a model call, when its answer has no known receiver", async () => {
     const { id } = await cron.add({ schedule: once, spec: task("x", { deliver: true }) });
     const { id: lenient } = await cron.add({
       schedule: once,
@@ -306,7 +306,7 @@ describe("the end of a run", () => {
 });
 
 describe("cron.run", () => {
-  it("runs one job now, and leaves its schedule as it is", async () => {
+  it("runs one job now, and does not change its schedule", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     cron.now += minute;
     expect(await run({ id, mode: "force" })).toEqual({
@@ -327,7 +327,7 @@ describe("cron.run", () => {
     expect(await cron.runs(id)).toHaveLength(2);
   });
 
-  it("runs what is due, and nothing else", async () => {
+  it("runs all due jobs, and no others", async () => {
     const { id } = await cron.add({ schedule: hourly, spec: task("x") });
     await cron.add({ schedule: { kind: "every", everyMs: 2 * hour }, spec: task("x") });
     expect(await run({})).toEqual({ ok: true, ran: 0, results: [] });
@@ -344,7 +344,7 @@ describe("cron.run", () => {
 });
 
 describe("jobs", () => {
-  it("are listed by agent, the next to run first, disabled ones too unless told", async () => {
+  it("are listed by agent, the next to run first, including disabled ones unless excluded", async () => {
     const { id: late } = await cron.add({ schedule: { kind: "every", everyMs: 2 * hour }, spec: task("x") });
     const { id: soon } = await cron.add({ schedule: hourly, spec: task("x"), agentId: "Work" });
     const { id: off } = await cron.add({ schedule: hourly, spec: task("x"), enabled: false });
@@ -356,7 +356,7 @@ describe("jobs", () => {
     expect(await list({ limit: 1, offset: 1 })).toEqual([late]);
   });
 
-  it("keep what a change does not name", async () => {
+  it("keep the fields that a change does not contain", async () => {
     const job = await cron.add({ name: "a", description: "b", schedule: hourly, spec: task("x") });
     cron.now += minute;
     const { description: _description, ...rest } = job;

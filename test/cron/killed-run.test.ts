@@ -36,7 +36,7 @@ const jobs = {
   },
 };
 
-/** The state after a job's run. */
+/** The stored state after a job's run. */
 async function outcome(id: string, sessionKey: string) {
   const job = await cron.job(id);
   const { nextRunAtMs, lastStatus, runningAtMs, enabled, lastError } = job ?? {};
@@ -46,13 +46,13 @@ async function outcome(id: string, sessionKey: string) {
     asked: (await cron.asked(sessionKey)).length,
     called: cron.calls.length,
     delivered: [...cron.delivered].map(([, { text }]) => text),
-    // Nothing is in progress: a further run finds a free slot.
+    // No run is in progress: another run finds a free slot.
     slots: (await cron.state.table.get({ pk: "CRON", sk: "RUNNING" }))?.runs ?? {},
     scheduled: [...cron.schedules.values()].map(({ at }) => at),
   };
 }
 
-/** The same table, which asks `before` ahead of each call. */
+/** The same table, which calls `before` ahead of each call. */
 function pausing(table: Table, before: () => Promise<void>): Table {
   return new Proxy(table, {
     get(target, method: keyof Table) {
@@ -66,7 +66,7 @@ function pausing(table: Table, before: () => Promise<void>): Table {
 }
 
 describe.each(Object.entries(jobs))("%s", (_name, job) => {
-  /** One time of the job's schedule, whose timer dies after some calls; what comes behind it ends the run. */
+  /** One time of the job's schedule, whose timer dies after some calls; the later steps end the run. */
   async function runKilled(
     timerLife: Life,
     agentLife: Life,
@@ -87,7 +87,7 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
     const worked = await cron.work(agentLife);
     await afterwards(() => cron.fire(event));
     await cron.work();
-    // The sweeps of the next minutes find the remaining work when the leases of the dead have expired.
+    // The sweeps of the next minutes find the unfinished work after the leases of the dead processes have expired.
     for (let i = 1; i <= 4; i++) {
       cron.now = event.at + i * minute;
       await cron.sweep();
@@ -99,7 +99,7 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
   const none = async () => {};
   const again = (fire: () => Promise<boolean>) => fire();
 
-  it("has one run for its time, though the timer is killed after each of its AWS calls in turn", async () => {
+  it("has one run for its time when the timer is killed after each of its AWS calls in turn", async () => {
     const whole = immortal();
     const { ended } = await runKilled(whole, immortal(), none);
     expect(ended.runs).toHaveLength(1);
@@ -115,20 +115,20 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
       }
   });
 
-  it("has one run for its time, though the agent is killed after each of its AWS calls in turn", async () => {
+  it("has one run for its time when the agent is killed after each of its AWS calls in turn", async () => {
     const whole = immortal();
     const { ended } = await runKilled(immortal(), whole, none);
     for (let calls = 0; calls < whole.calls.length; calls++) {
       const broken = await runKilled(immortal(), { left: calls, calls: [] }, none);
       const place = `killed after ${calls} calls, the last ${whole.calls[calls - 1]}`;
       expect(broken.worked, place).toBe(false);
-      // A model call that was interrupted is repeated.
+      // An interrupted model call is repeated.
       expect(broken.ended.called, place).toBeLessThanOrEqual(ended.called + 1);
       expect({ ...broken.ended, called: 0 }, place).toEqual({ ...ended, called: 0 });
     }
   });
 
-  it("has one run for its time, though a timer pauses at any of its calls until another one has done it all", async () => {
+  it("has one run for its time when a timer pauses at any of its calls until another one has finished", async () => {
     const { ended } = await runKilled(immortal(), immortal(), none);
     let places = 0;
     for (let isReached = true; isReached; places++) {
@@ -153,7 +153,7 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
     expect(places).toBeGreaterThan(8);
   });
 
-  it("has one run for its time, though its schedule fires twice, one after the other and at once", async () => {
+  it("has one run for its time when its schedule fires twice, in sequence or at once", async () => {
     const { ended } = await runKilled(immortal(), immortal(), none);
     expect((await runKilled(immortal(), immortal(), again)).ended).toEqual(ended);
     const twice = (fire: () => Promise<boolean>) => Promise.all([fire(), fire(), cron.sweep()]);

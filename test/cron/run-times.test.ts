@@ -18,7 +18,7 @@ describe("periods", () => {
 });
 
 describe("a single time", () => {
-  it("has no run once it has come", () => {
+  it("has no run once it has passed", () => {
     expect(nextRunTime({ kind: "at", atMs: 5 }, 4, "UTC")).toBe(5);
     expect(nextRunTime({ kind: "at", atMs: 5 }, 5, "UTC")).toBeUndefined();
     expect(nextRunTimes({ kind: "at", atMs: 5 }, 4, "UTC", 3)).toEqual([5]);
@@ -36,16 +36,16 @@ describe("five fields", () => {
     ["0 12 * * 0", "2026-02-13T08:00:00Z", "2026-02-15T12:00"],
     ["0 9 29 2 *", "2026-03-01T00:00:00Z", "2028-02-29T09:00"],
     ["0 9 29 2 *", "2096-03-01T00:00:00Z", "2104-02-29T09:00"],
-    // A day of either kind counts when both are restricted.
+    // A day that matches either field counts when both are restricted.
     ["0 0 13 * 5", "2026-02-13T00:00:00Z", "2026-02-20T00:00"],
     ["5-59/20 0 * * *", "2026-02-13T00:05:00Z", "2026-02-13T00:25"],
     ["10/20 0 * * *", "2026-02-13T00:10:00Z", "2026-02-13T00:30"],
     [" 30,15  * * * * ", "2026-02-13T10:00:00Z", "2026-02-13T10:15"],
-    // A day of the other kind does not count when one of the two begins with `*` or is `?`.
+    // Both fields must match when one of the two starts with `*` or is `?`.
     ["0 12 ? * 1", "2026-02-13T00:00:00Z", "2026-02-16T12:00"],
     ["0 12 1 * ?", "2026-02-13T00:00:00Z", "2026-03-01T12:00"],
     ["0 0 */2 * 5", "2026-02-13T00:00:00Z", "2026-02-27T00:00"],
-    // The second Sunday, 7, is no step of Monday.
+    // The second number of Sunday, 7, is not a step of Monday.
     ["0 0 * * 1/3", "2026-02-13T00:00:00Z", "2026-02-16T00:00"],
   ])("%s after %s is %s", (expr, after, expected) => {
     expect(next(expr, after)).toBe(expected);
@@ -72,12 +72,12 @@ describe("five fields", () => {
     ]);
   });
 
-  it("run once, the first time, at a time that comes twice in autumn", () => {
+  it("run once, the first time, at a time that occurs twice in autumn", () => {
     // Berlin, 25 October 2026: 03:00 becomes 02:00, at 01:00Z.
     expect(list("30 2 * * *", "2026-10-24T12:00:00Z", "Europe/Berlin", 2)).toEqual([
       ...["2026-10-25T00:30", "2026-10-26T01:30"],
     ]);
-    // Asked between the two, the time has been.
+    // Between the two occurrences, the time has passed.
     expect(next("30 2 * * *", "2026-10-25T00:45:00Z", "Europe/Berlin")).toBe("2026-10-26T01:30");
     expect(next("30 2 * * *", "2026-10-25T01:15:00Z", "Europe/Berlin")).toBe("2026-10-26T01:30");
   });
@@ -92,14 +92,14 @@ describe("five fields", () => {
     ]);
   });
 
-  it("never give a time twice nor go back, over a change of clocks", () => {
+  it("never give a time twice or go back over a clock change", () => {
     for (const tz of ["Europe/Berlin", "America/Chicago", "Australia/Lord_Howe", "UTC"])
       for (const expr of ["7 * * * *", "30 1,2,3 * * *", "0 */5 * * *"]) {
         let last = Date.parse("2026-03-01T00:00:00Z");
         for (let i = 0; i < 60; i++) {
           const at = nextRunTime({ kind: "cron", expr, tz }, last, "UTC") ?? 0;
           expect(at).toBeGreaterThan(last);
-          // Asked a moment before, it is the same time.
+          // A moment before, the result is the same time.
           expect(nextRunTime({ kind: "cron", expr, tz }, at - 1, "UTC")).toBe(at);
           last = at;
         }
@@ -107,7 +107,7 @@ describe("five fields", () => {
   });
 });
 
-describe("a schedule that means nothing is refused with the reason", () => {
+describe("an invalid schedule is refused with the reason", () => {
   const now = Date.parse("2026-02-13T00:00:00Z");
   const cron = (expr: string, tz?: string): CronSchedule => ({ kind: "cron", expr, ...(tz ? { tz } : {}) });
   it.each([

@@ -18,7 +18,7 @@ describe("words", () => {
     ["Tomorrow at 9", at("2026-02-14T15:00Z")],
     ["today at 5 pm", at("2026-02-13T23:00Z")],
     ["monday at noon", at("2026-02-16T18:00Z")],
-    // Friday 11:00 has been.
+    // Friday 11:00 has passed.
     ["friday 11:00", at("2026-02-20T17:00Z")],
     ["on friday at 13:00", at("2026-02-13T19:00Z")],
     ["7:30", at("2026-02-14T13:30Z")],
@@ -162,7 +162,7 @@ describe("a schedule that a model writes as an object", () => {
     expect(readSchedule(written, now, chicago)).toEqual(expected);
   });
 
-  it("is refused when it has no time", () => {
+  it("is refused without a valid time", () => {
     expect(() => readSchedule({ kind: "at" }, now, chicago)).toThrow("write it as");
     expect(() => readSchedule({ at: "soon" }, now, chicago)).toThrow('"soon" is not a time');
     expect(() => readSchedule({ inMs: "5" }, now, chicago)).toThrow("inMs");

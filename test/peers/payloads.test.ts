@@ -52,7 +52,7 @@ const failed = (error: string) =>
   ({ runId: "run", sessionKey: "agent:main:main", state: "error", error }) as const;
 
 describe("a frame that fits", () => {
-  it("is posted as it is: nothing is read and nothing is stored", async () => {
+  it("is posted unchanged: nothing is read or stored", async () => {
     const frame = eventFrame("chat", failed("hello"));
     expect(await sockets.post("new-1", frame)).toBe("sent");
     expect(posted).toEqual([{ connectionId: "new-1", frame }]);
@@ -71,7 +71,7 @@ describe("a frame that is too large", () => {
     expect(posted[0]?.frame).toEqual({ type: "res", id: "7", ok: true, payloadRef });
   });
 
-  it("keeps what tells an event from others", async () => {
+  it("keeps the fields that identify an event", async () => {
     await sockets.post("new-1", { ...eventFrame("chat", failed(large)), seq: 4 });
     expect(posted[0]?.frame).toEqual({
       type: "evt",
@@ -81,7 +81,7 @@ describe("a frame that is too large", () => {
     });
   });
 
-  it("is stored once for all who get it", async () => {
+  it("is stored once for all receivers", async () => {
     const frame = eventFrame("chat", failed(large));
     const outcomes = await Promise.all(["new-1", "new-2", "old"].map((id) => sockets.post(id, frame)));
     expect(outcomes).toEqual(["sent", "sent", "too large"]);
@@ -90,14 +90,14 @@ describe("a frame that is too large", () => {
   });
 
   it.each(["old", "other", "unknown"])(
-    "stays too large for a connection that did not announce it: %s",
+    "stays too large for a connection that did not announce the capability: %s",
     async (id) => {
       expect(await sockets.post(id, okFrame<"tool.invoke">("7", { result: large }))).toBe("too large");
       expect(bucket.requests).toEqual([]);
     },
   );
 
-  it("stays too large above what a payload holds", async () => {
+  it("stays too large above the limit of a payload", async () => {
     const frame = (bytes: number) => okFrame<"tool.invoke">("7", { result: "x".repeat(bytes) });
     const room = maxPayloadBytes - JSON.stringify(frame(0)).length;
     expect(await sockets.post("new-1", frame(room + 1))).toBe("too large");
@@ -107,7 +107,7 @@ describe("a frame that is too large", () => {
 });
 
 describe("uploaded params", () => {
-  it("are taken once, by the connection that they were uploaded on", async () => {
+  it("are consumed once, by the connection that uploaded them", async () => {
     const payloads = openPayloads(bucket, presigner);
     const { ref, url } = await payloads.reserve("abc=", 12, "params");
     const key = `payloads/in/abc%3D/${ref}.json`;
@@ -119,7 +119,7 @@ describe("uploaded params", () => {
     expect(bucket.keys()).toEqual([]);
   });
 
-  it("that are no JSON, or larger than a payload may be, are refused and removed", async () => {
+  it("that are not JSON, or larger than a payload, are refused and removed", async () => {
     const payloads = openPayloads(bucket, presigner);
     for (const [body, code] of [
       ["{", 400],
@@ -132,7 +132,7 @@ describe("uploaded params", () => {
     expect(bucket.keys()).toEqual([]);
   });
 
-  it("cannot lie outside of the connection's own prefix", async () => {
+  it("cannot be outside the connection's own prefix", async () => {
     const payloads = openPayloads(bucket, presigner);
     const id = "a0000000-0000-0000-0000-000000000000";
     for (const ref of ["../other/x", "..", "", "%2e%2e", id.toUpperCase(), `../${id}`, `${id}/..`])
@@ -143,8 +143,8 @@ describe("uploaded params", () => {
   });
 });
 
-describe("a file that is kept", () => {
-  it("is downloaded by its URL, as what it is", async () => {
+describe("a stored file", () => {
+  it("is downloaded by its URL, with its type", async () => {
     const payloads = openPayloads(bucket, presigner);
     const key = await payloads.keepFile({ mimeType: "image/png", body: Buffer.from("x") });
     expect(key).toMatch(/^payloads\/files\//);
@@ -154,7 +154,7 @@ describe("a file that is kept", () => {
 });
 
 describe("an uploaded attachment", () => {
-  it("is its bytes, taken once, on its own connection, and not as params", async () => {
+  it("is its bytes, consumed once, on its own connection, and not as params", async () => {
     const payloads = openPayloads(bucket, presigner);
     const { ref, url } = await payloads.reserve("abc", maxMediaBytes, "media");
     expect(url).toBe(`https://storage/payloads/in/abc/${ref}.bin?put=300&bytes=${maxMediaBytes}`);
@@ -166,13 +166,13 @@ describe("an uploaded attachment", () => {
     expect(bucket.keys()).toEqual([]);
   });
 
-  it("may have 25 MB and no byte more, where params may have 10 MB", async () => {
+  it("may have at most 25 MB, and params at most 10 MB", async () => {
     const payloads = openPayloads(bucket, presigner);
     await expect(payloads.reserve("c", maxMediaBytes + 1, "media")).rejects.toMatchObject({ code: 413 });
     await expect(payloads.reserve("c", maxPayloadBytes + 1, "params")).rejects.toMatchObject({ code: 413 });
   });
 
-  it.each(["../x", "", "payloads"])("cannot be %j, which is no ref", async (ref) => {
+  it.each(["../x", "", "payloads"])("cannot be %j, which is not a ref", async (ref) => {
     await expect(openPayloads(bucket, presigner).takeMedia("c", ref)).rejects.toMatchObject({ code: 400 });
   });
 });

@@ -55,7 +55,7 @@ const peer = (id: string, connectionId: string): PeerRecord => ({
 const bind = (id: string, opened: ConnectionRecord) => bindPeer(table, opened, peer(id, opened.connectionId));
 
 describe("a peer's connection", () => {
-  it("is the newest one, and names the one that it replaces", async () => {
+  it("is the newest one, and reports the one that it replaces", async () => {
     const [first, second] = [connection("first", now), connection("second", now + 1)];
     await openConnection(table, first);
     expect(await bind("laptop", first)).toEqual({ replaced: undefined });
@@ -69,7 +69,7 @@ describe("a peer's connection", () => {
     expect(await dropConnection(table, "second")).toBeUndefined();
   });
 
-  it("is forgotten when its socket is found gone, and the end of the socket still names it", async () => {
+  it("is removed when its socket is found gone, and the socket's end still names it", async () => {
     const gone = connection("gone", now);
     await openConnection(table, gone);
     await bind("server", gone);
@@ -78,7 +78,7 @@ describe("a peer's connection", () => {
     expect(await dropConnection(table, "gone")).toEqual({ mode: "node", id: "server" });
   });
 
-  it("is not made of a socket that has ended while it connected, and nothing is left of that", async () => {
+  it("is not created for a socket that ended while connecting, and nothing of it is left", async () => {
     const ended = connection("ended", now);
     await openConnection(table, ended);
     await dropConnection(table, "ended");
@@ -88,7 +88,7 @@ describe("a peer's connection", () => {
     expect(await readPeer(table, "node", "vanished", now)).toBeUndefined();
   });
 
-  it("stays when an older socket of the same peer is slow to connect", async () => {
+  it("stays when an older socket of the same peer connects late", async () => {
     const [older, newer] = [connection("older", now), connection("newer", now + 500)];
     await openConnection(table, older);
     await openConnection(table, newer);
@@ -97,7 +97,7 @@ describe("a peer's connection", () => {
     expect((await readPeer(table, "node", "slow", now))?.connectionId).toBe("newer");
   });
 
-  it("has the token, the scopes and the capabilities that it has connected with", async () => {
+  it("has the token, scopes and capabilities of its connect", async () => {
     await openConnection(table, { connectionId: "late", openedAt: now });
     const shown = {
       tokenId,
@@ -114,7 +114,7 @@ describe("a peer's connection", () => {
     });
   });
 
-  it("may be bound twice, as the SDK does when the answer was lost", async () => {
+  it("may be bound twice, as the SDK does after a lost response", async () => {
     const repeated = connection("repeated", now);
     await openConnection(table, repeated);
     await bind("again", repeated);
@@ -122,11 +122,11 @@ describe("a peer's connection", () => {
   });
 });
 
-describe("what a peer leaves in the table", () => {
+describe("the records of a peer in the table", () => {
   const seconds = Math.floor(now / 1000);
   const connectionSeconds = 2 * 3600 + 600;
 
-  it("expires: a socket after two hours and ten minutes, a client's id and a revoked token after 30 days", async () => {
+  it("expire: a socket after two hours and ten minutes, a client's id and a revoked token after 30 days", async () => {
     const opened = connection("left", now);
     const { id } = await createToken(table, { name: "left", scopes: ["node"] }, now);
     await openAnonymous(table, { connectionId: "nobody", openedAt: now });
@@ -185,7 +185,7 @@ describe("a socket that has ended", () => {
       "the peer is stored",
       (failing) => bindPeer({ ...failing, update: async () => ({}) }, connection("x", now), peer("x", "x")),
     ],
-  ])("is not what a failure of the table means as %s", async (_, use) => {
+  ])("is not confused with a failure of the table: %s", async (_, use) => {
     const fail = () => Promise.reject(new Error("throttled"));
     await expect(use({ ...table, update: fail, put: fail })).rejects.toThrow("throttled");
   });
@@ -194,7 +194,7 @@ describe("a socket that has ended", () => {
 describe("the node of a call", () => {
   const [a, b] = [peer("a", "1"), peer("b", "2")];
 
-  it("is the named one, and the only one where none is named", () => {
+  it("is the given one, or the only one when none is given", () => {
     expect(chooseNode([a, b], "b")).toBe(b);
     expect(chooseNode([a], undefined)).toBe(a);
   });
@@ -208,12 +208,12 @@ describe("the node of a call", () => {
       undefined,
       { code: 400, message: "nodeId: several nodes are connected (a, b); name one" },
     ],
-  ])("is none where %s is connected", (_, nodes, id, error) => {
+  ])("does not exist when %s is connected", (_, nodes, id, error) => {
     expect(() => chooseNode(nodes, id)).toThrow(expect.objectContaining(error));
   });
 });
 
-describe("calls that nobody waits for any more", () => {
+describe("calls that nobody waits for", () => {
   const calls = ["new", "old", "gone", "failing", "away"].map((id) => ({
     nodeId: id,
     callId: `call of ${id}`,
@@ -223,7 +223,7 @@ describe("calls that nobody waits for any more", () => {
     ...(nodeId === "old" ? {} : { capabilities: [cancelCapability] }),
   }));
 
-  it("are cancelled at the nodes that can, and a node that fails keeps no other from hearing of it", async () => {
+  it("are cancelled at nodes with the capability, and a failing node does not affect the others", async () => {
     const posted: unknown[] = [];
     const post: Sockets["post"] = async (connectionId, frame) => {
       posted.push(connectionId, frame);
@@ -239,7 +239,7 @@ describe("calls that nobody waits for any more", () => {
     expect(posted).toEqual(cancelled);
   });
 
-  it("cost nothing where there are none", async () => {
+  it("cost nothing when there are none", async () => {
     const unread = () => Promise.reject(new Error("the nodes were read"));
     const sockets = { post: async () => "sent" as const, close: async () => {} };
     expect((await cancelCalls({ sockets }, unread, [])).size).toBe(0);
@@ -247,7 +247,7 @@ describe("calls that nobody waits for any more", () => {
 });
 
 describe("the ids of a token's nodes", () => {
-  it("are released together, and those of another token stay", async () => {
+  it("are released together, and those of another token are not", async () => {
     const claim = (id: string, holder: string) => claimId(table, { mode: "node", id }, holder, now);
     await claim("mine", tokenId);
     await claim("theirs", "other");

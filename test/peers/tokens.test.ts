@@ -14,7 +14,7 @@ const hour = 3_600_000;
 
 let made = 0;
 
-/** A token, a counting table and a verifier with a clock that the test moves. */
+/** A token, a counting table, and a verifier with a clock that the test moves. */
 async function given(scopes: Parameters<typeof createToken>[1]["scopes"] = ["client"]) {
   const clock = { now: 10 * hour };
   const created = await createToken(state.table, { name: `laptop ${++made}`, scopes }, clock.now);
@@ -33,7 +33,7 @@ describe("device tokens", () => {
     });
   });
 
-  it("of a channel keep their binding, to the account default unless one is named", async () => {
+  it("of a channel keep their binding, with the account default unless given", async () => {
     for (const accountId of [undefined, "team"]) {
       const purpose = {
         name: `bridge ${accountId}`,
@@ -66,7 +66,7 @@ describe("device tokens", () => {
     expect(ids.slice(0, 2)).toEqual([older.id, newer.id]);
   });
 
-  it("never repeat an id or a secret", async () => {
+  it("never have the same id or secret", async () => {
     const tokens = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
         createToken(state.table, { name: `many ${i}`, scopes: ["client"] }, hour),
@@ -76,7 +76,7 @@ describe("device tokens", () => {
     expect(new Set(tokens.map((token) => token.token.slice(-43))).size).toBe(50);
   });
 
-  it("are refused with another's secret, an altered one, or an unknown id", async () => {
+  it("are refused with another token's secret, an altered one, or an unknown id", async () => {
     const { created, verify } = await given();
     const other = await createToken(state.table, { name: "other", scopes: ["admin"] }, hour);
     const last = created.token.at(-2) === "A" ? "B" : "A";
@@ -112,14 +112,14 @@ describe("device tokens", () => {
     expect(listed).not.toContain(created.id);
   });
 
-  it("may be revoked again, which an unknown token may not", async () => {
+  it("can be revoked again, but an unknown token cannot", async () => {
     const { created } = await given();
     expect(await revokeToken(state.table, created.id, hour)).toBe(true);
     expect(await revokeToken(state.table, created.id, hour)).toBe(true);
     expect(await revokeToken(state.table, "z".repeat(10), hour)).toBe(false);
   });
 
-  it("do not come back when their use is noted after they were revoked", async () => {
+  it("stay revoked when their use is recorded afterwards", async () => {
     const { created } = await given();
     const table = observed(state.table, async () => {
       await revokeToken(state.table, created.id, hour);
@@ -131,7 +131,7 @@ describe("device tokens", () => {
     expect(item).not.toHaveProperty("lastUsedAt");
   });
 
-  it("note their use at most once a minute", async () => {
+  it("record their use at most once a minute", async () => {
     const { clock, created, verify } = await given();
     const lastUsedAt = async () => (await state.table.get({ pk: "TOKEN", sk: created.id }))?.lastUsedAt;
     const first = clock.now;
@@ -145,14 +145,14 @@ describe("device tokens", () => {
     expect(await lastUsedAt()).toBe(first + minute);
   });
 
-  it("are accepted although noting their use fails", async () => {
+  it("are accepted when recording their use fails", async () => {
     const { created } = await given();
     const table = observed(state.table, () => Promise.reject(new Error("throttled")));
     const { verify } = createTokenVerifier(table, Date.now);
     expect(await verify(created.token)).toBeDefined();
   });
 
-  it("have names of their own, upper and lower case alike, until they are revoked", async () => {
+  it("have unique names, ignoring case, until they are revoked", async () => {
     const name = "Phone";
     const first = await createToken(state.table, { name, scopes: ["client"] }, hour);
     const again = () => createToken(state.table, { name: "phone", scopes: ["client"] }, hour);
@@ -164,7 +164,7 @@ describe("device tokens", () => {
     expect((await again()).name).toBe("phone");
   });
 
-  it("never share a name, also when they are made at the same time", async () => {
+  it("never share a name, also when created at the same time", async () => {
     const purpose = { name: "raced", scopes: ["client"] as const };
     for (const before of ["put", "query"] as const) {
       let others = 1;

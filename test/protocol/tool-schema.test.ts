@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isNestedDeeper } from "../../shared/protocol/schemas.ts";
 import { maxSchemaBytes, maxSchemaLevels, schemaFault } from "../../shared/protocol/tool-schema.ts";
 
-/** A schema of lists in each other: two levels of nesting each. */
+/** A schema of nested lists: two levels of nesting each. */
 function nested(lists: number): Record<string, unknown> {
   let schema: Record<string, unknown> = { type: "string" };
   for (let n = 0; n < lists; n++) schema = { type: "array", items: schema };
@@ -11,7 +11,7 @@ function nested(lists: number): Record<string, unknown> {
 
 const withArgument = (schema: unknown) => ({ type: "object", properties: { x: schema } });
 
-describe("a tool's input schema is taken", () => {
+describe("a tool's input schema is accepted", () => {
   it.each([
     [{ type: "object" }],
     [{ type: "object", properties: {}, required: [], additionalProperties: false }],
@@ -32,7 +32,7 @@ describe("a tool's input schema is taken", () => {
   });
 });
 
-describe("a tool's input schema is refused, because every model call would fail or the node's item would", () => {
+describe("a tool's input schema is refused when every model call or the node's item would fail", () => {
   it.each([
     [{}, 'expected "type": "object" at the top'],
     [{ type: "string" }, 'expected "type": "object" at the top'],
@@ -90,7 +90,7 @@ describe("nesting", () => {
     }
   });
 
-  it("is found in any depth without running out of stack", () => {
+  it("is found at any depth without running out of stack", () => {
     expect(isNestedDeeper(JSON.parse("[".repeat(200_000) + "]".repeat(200_000)), 100_000)).toBe(true);
   });
 });

@@ -19,7 +19,7 @@ describe("the result of a method", () => {
     expect(new Set(methods).size).toBe(methods.length);
   });
 
-  it("is what its handler returns", () => {
+  it("is the return type of its handler", () => {
     type Handler = MethodEntry<"session.patch">["handle"];
     const right: Handler = async () => ({ ok: true });
     // @ts-expect-error not the result of session.patch
@@ -31,7 +31,7 @@ describe("the result of a method", () => {
     expect([right, wrong, silent, table]).toHaveLength(4);
   });
 
-  it("is what an answer carries that comes later", () => {
+  it("is the type of a deferred answer", () => {
     const compacted = { ok: true, trimmedMessages: 1, keptMessages: 2 } as const;
     expect(okFrame<"session.compact">("7", compacted).payload).toBe(compacted);
     // @ts-expect-error not the result of session.reset
@@ -40,7 +40,7 @@ describe("the result of a method", () => {
     okFrame("7", compacted);
   });
 
-  it("is what a client receives", () => {
+  it("is the type that a client receives", () => {
     const list = (gateway: Gateway) => gateway.request("token.list");
     expectTypeOf(list).returns.resolves.toEqualTypeOf<Results["token.list"]>();
     // @ts-expect-error an unknown method
@@ -61,7 +61,7 @@ describe("the payload of an event", () => {
     expect(new Set(events).size).toBe(events.length);
   });
 
-  it("is what an event's frame holds", () => {
+  it("is the type of an event's frame", () => {
     const frame = eventFrame("channel.typing", typing);
     expect(frame).toEqual({ type: "evt", event: "channel.typing", payload: typing });
     // @ts-expect-error not the payload of channel.typing
@@ -70,7 +70,7 @@ describe("the payload of an event", () => {
     eventFrame("channel.reading", typing);
   });
 
-  it("is what is broadcast, and so is its fallback", () => {
+  it("is the type of a broadcast and of its fallback", () => {
     const end = { runId: "r", sessionKey: "s", state: "error", error: "e" } as const;
     const right = (broadcast: Broadcast) => broadcast.send([], "chat", end, end);
     // @ts-expect-error not the payload of chat
@@ -80,7 +80,7 @@ describe("the payload of an event", () => {
     expect([right, wrong, short]).toHaveLength(3);
   });
 
-  it("is what a client's handler receives", () => {
+  it("is the type that a client's handler receives", () => {
     const right = (gateway: Gateway) =>
       gateway.onEvent("chat", (event) => expectTypeOf(event).toEqualTypeOf<Events["chat"]>());
     // @ts-expect-error an unknown event

@@ -29,13 +29,13 @@ beforeEach(async () => {
   await take(start);
 });
 
-/** Takes the oldest entry out of the inbox, as the agent does, from the session as it was last seen. */
+/** Removes the oldest entry from the inbox, like the agent, based on the last state that it saw. */
 async function take(now: number): Promise<void> {
   const [oldest] = state.inbox;
   state = await commitEntry(table, lease, oldest!, trimAcceptedIds(state, oldest!.id, now));
 }
 
-/** Whether a message is accepted; the agent takes it up at once. */
+/** Whether a message is accepted; the agent processes it at once. */
 async function send(id: string, now: number): Promise<boolean> {
   const appended = await appendEntry(table, sessionKey, entry(id), now);
   state = appended.state;
@@ -48,7 +48,7 @@ async function sendOthers(count: number, from: number, apart: number): Promise<v
 }
 
 describe("a message that is sent again", () => {
-  it.each([0, 1, 49])("is dropped behind %i others, however long ago it was", async (others) => {
+  it.each([0, 1, 49])("is dropped after %i others, no matter how old it is", async (others) => {
     const id = randomUUID();
     await send(id, start);
     await sendOthers(others, start, hour);
@@ -56,7 +56,7 @@ describe("a message that is sent again", () => {
     expect(wasAccepted(state, id)).toBe(true);
   });
 
-  it("is dropped for an hour behind 249 others, and behind 50 no longer", async () => {
+  it("is dropped for an hour after 249 others, and after 50 no longer", async () => {
     const id = randomUUID();
     await send(id, start);
     await sendOthers(248, start, 1);
@@ -79,7 +79,7 @@ describe("a message that is sent again", () => {
     expect((await appendEntry(table, sessionKey, entry(again), start + later)).accepted).toBe(later > hour);
   });
 
-  it("is dropped when the agent takes its first copy out of the inbox at the same time", async () => {
+  it("is dropped when the agent removes its first copy from the inbox at the same time", async () => {
     ({ state } = await appendEntry(table, sessionKey, entry("m"), 1));
     const slow = observed(table, async () => {
       if (state.inbox.length > 0) await take(1);
@@ -89,19 +89,19 @@ describe("a message that is sent again", () => {
   });
 });
 
-it("messages that come in together are all remembered, and one of two with the same id is accepted", async () => {
+it("all concurrent messages are remembered, and one of two with the same id is accepted", async () => {
   ({ state } = await appendEntry(table, sessionKey, entry("m"), 1));
   const ids = ["a", "b", "a", "c", "b"];
   const append = (id: string) => appendEntry(table, sessionKey, entry(id), 2);
   const appended = await Promise.all(ids.map(append));
-  // The agent has seen none of them when it takes the message before them out.
+  // The agent has not seen any of them when it removes the message before them.
   await take(2);
   expect(appended.filter(({ accepted }) => accepted)).toHaveLength(3);
   for (const id of [...ids, "m"]) expect((await append(id)).accepted).toBe(false);
   expect(state.inbox.map(({ id }) => id).sort()).toEqual(["a", "b", "c"]);
 });
 
-it("ids that an earlier version has stored are recognized, and kept in short from the next message on", async () => {
+it("ids that an earlier version stored are recognized, and shortened from the next message on", async () => {
   const ids = Array.from({ length: 50 }, () => randomUUID());
   const recent = Object.fromEntries(ids.map((id, n) => [id, start - (50 - n) * hour]));
   const session = { ...newSession(sessionKey, "id", 1), recent };
@@ -112,12 +112,12 @@ it("ids that an earlier version has stored are recognized, and kept in short fro
   await take(start);
   expect(state.recent).toEqual({});
   expect(state.accepted).toMatch(/^[\w-]{384} [\w-]{8}@\d{6} [\w-]{8}@\d{6}$/);
-  // The oldest of the 51 is forgotten.
+  // The oldest of the 51 is dropped.
   const known = ids.map((id) => wasAccepted(state, id));
   expect(known).toEqual([false, ...Array(49).fill(true)]);
 });
 
-it("no more ids than one write takes are settled at once, the oldest first", async () => {
+it("at most as many ids as one write can move are settled at once, the oldest first", async () => {
   const recent = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`${n}-${"x".repeat(60)}`, n]));
   const session = { ...newSession(sessionKey, "id", 1), recent, inbox: [entry("m"), entry("n")] };
   await table.put({ ...(session as never as object), ...metaKey(sessionKey) });

@@ -7,7 +7,7 @@ import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { type State, startState } from "../support/state.ts";
 
 const sessionKey = "agent:main:main";
-/** The seed's example lines. */
+/** The example lines of the seed. */
 const example: Message[] = [
   { role: "user", content: "Hello", timestamp: 1708300000000 },
   { role: "assistant", content: [{ type: "text", text: "Hi there!" }], timestamp: 1708300001000 },
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => state.close());
 
-/** A session in the table that holds these messages. */
+/** A session in the table with these messages. */
 async function sessionWith(sessionId: string, messages: Message[]): Promise<SessionState> {
   const session = { ...newSession(sessionKey, sessionId, 1), head: messages.length };
   await writeMessages(state, { sessionKey, epoch: 1 }, sessionId, 1, messages);
@@ -43,12 +43,12 @@ const numbered = (count: number): Message[] =>
   Array.from({ length: count }, (_, i) => ({ role: "user", content: `message ${i + 1}`, timestamp: i }));
 
 describe("agents/{agentId}/sessions/{sessionId}.jsonl.gz", () => {
-  it("lies in the folder of its agent", async () => {
+  it("is in the folder of its agent", async () => {
     const session = { ...newSession("agent:work:main", "s-work", 1), head: 0 };
     expect(await archiveSession(state, session, 1)).toBe("agents/work/sessions/s-work.jsonl.gz");
   });
 
-  it("is the same bytes for the same messages, without a time in it", async () => {
+  it("has the same bytes for the same messages, without a time", async () => {
     const [one, two] = [createMemoryBucket(), createMemoryBucket()];
     const session = await sessionWith("s-same", numbered(200));
     const key = await archiveSession({ table: state.table, bucket: one }, session, 5);
@@ -58,7 +58,7 @@ describe("agents/{agentId}/sessions/{sessionId}.jsonl.gz", () => {
     expect([...body.subarray(4, 8)]).toEqual([0, 0, 0, 0]);
   });
 
-  it("stays as it is when it is written again, also after messages were cleared", async () => {
+  it("is not changed when it is written again, also after messages were cleared", async () => {
     const session = await sessionWith("s-again", numbered(50));
     const key = await archiveSession(state, session, 5);
     const { etag } = (await state.bucket.head(key))!;
@@ -67,14 +67,14 @@ describe("agents/{agentId}/sessions/{sessionId}.jsonl.gz", () => {
     expect((await state.bucket.head(key))!.etag).toBe(etag);
   });
 
-  it("is read message by message, whatever characters they hold", async () => {
+  it("is read message by message, with any characters", async () => {
     const texts = ["line\nbreak", "carriage\rreturn", "\u2028 and \u2029", "Überweisung 🧾", "\u0000", ""];
     const messages: Message[] = texts.map((content, i) => ({ role: "user", content, timestamp: i }));
     const key = await archiveSession(state, await sessionWith("s-text", messages), 1);
     expect(await all(readArchive(state.bucket, key))).toEqual(messages);
   });
 
-  it("that is damaged is an error, not a shorter conversation", async () => {
+  it("throws when it is damaged, instead of returning a shorter conversation", async () => {
     const key = await archiveSession(state, await sessionWith("s-cut", numbered(500)), 1);
     const { body } = (await state.bucket.get(key))!;
     await state.bucket.put(key, body.subarray(0, body.byteLength - 20));
@@ -95,7 +95,7 @@ describe("agents/{agentId}/sessions/{sessionId}.jsonl.gz", () => {
 });
 
 describe("agents/{agentId}/sessions/{sessionId}-part{timestamp}.jsonl.gz", () => {
-  it("holds the messages of a compaction, with the layout's metadata", async () => {
+  it("contains the messages of a compaction, with the metadata of the layout", async () => {
     const session = { sessionKey, sessionId: "s-part" };
     const key = await archivePart(state.bucket, session, 1708300009000, { count: 3, stream: example });
     expect(key).toBe("agents/main/sessions/s-part-part1708300009000.jsonl.gz");
@@ -113,7 +113,7 @@ describe("agents/{agentId}/sessions/{sessionId}-part{timestamp}.jsonl.gz", () =>
     expect(await all(readArchive(state.bucket, key))).toEqual(example);
   });
 
-  it("is found with the other parts of its conversation, in the order of time, and with no other's", async () => {
+  it("is found with the other parts of its conversation, sorted by time, without those of other conversations", async () => {
     for (const [sessionId, at] of [
       ["s-1", 1000],
       ["s-1", 999],
@@ -134,7 +134,7 @@ describe("agents/{agentId}/sessions/{sessionId}-part{timestamp}.jsonl.gz", () =>
 });
 
 describe("a conversation in the table", () => {
-  it("is cleared of everything that was written of it, and of nothing else", async () => {
+  it("is cleared of all its messages, without touching others", async () => {
     const large: Message = { role: "user", content: "x".repeat(400_000), timestamp: 1 };
     await sessionWith("s-clear", [...numbered(45), large]);
     await sessionWith("s-keep", numbered(2));
@@ -145,7 +145,7 @@ describe("a conversation in the table", () => {
     expect(await state.table.query({ pk: `S#${sessionKey}`, prefix: "M#s-keep#" })).toHaveLength(2);
   });
 
-  it("gives its newest messages up to a size, in their order", async () => {
+  it("returns its newest messages up to a size, in order", async () => {
     const session = await sessionWith("s-new", numbered(100));
     expect(await newestMessages(state, session, Number.POSITIVE_INFINITY)).toEqual(numbered(100));
     const some = await newestMessages(state, session, 2000);

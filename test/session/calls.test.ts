@@ -26,11 +26,11 @@ const run: Run = {
 };
 const address = (step: number): CallAddress => ({ sessionKey, runId: "run", step, callId: "call_0" });
 
-describe("a call id that a server gives in every step", () => {
+describe("a call id that a server reuses in every step", () => {
   it.each([
     ["small", "done"],
     ["large", "x".repeat(10_000)],
-  ])("does not take an earlier step's late answer: %s", async (_, result) => {
+  ])("does not accept a late answer of an earlier step: %s", async (_, result) => {
     const session = { ...newSession(sessionKey, "id", 1), run };
     await state.table.put({ ...(session as never as object), ...metaKey(sessionKey) });
     const late = await recordResult(state, address(1), "pi", { result: `old ${result}` }, 1);
@@ -42,7 +42,7 @@ describe("a call id that a server gives in every step", () => {
     expect(outcomes.get("call_0")).toEqual({ result });
   });
 
-  it("is not answered by what an earlier step's call has stored", async () => {
+  it("is not answered by the stored result of an earlier step's call", async () => {
     await putOutcome(state, address(2), { result: "old" }, 1);
     expect((await readOutcomes(state, sessionKey, { runId: "run", step: 3 }, [{ id: "call_0" }])).size).toBe(
       0,
@@ -50,13 +50,13 @@ describe("a call id that a server gives in every step", () => {
     expect(await putOutcome(state, address(3), { result: "new" }, 1)).toBe(true);
   });
 
-  it("has another name towards the node in every step", () => {
+  it("has another call id on the node in every step", () => {
     expect(encodeCallAddress(address(1))).not.toBe(encodeCallAddress(address(2)));
     expect(decodeCallAddress(encodeCallAddress(address(7)))).toEqual(address(7));
   });
 });
 
-describe("the name of a call", () => {
+describe("the address of a call", () => {
   it.each([
     "",
     "s.",
@@ -64,7 +64,7 @@ describe("the name of a call", () => {
     `s.${Buffer.from("[1,2,3,4]").toString("base64url")}`,
     `s.${Buffer.from('["a","b","c"]').toString("base64url")}`,
     `s.${Buffer.from('["a","b",1,"c",2]').toString("base64url")}`,
-  ])("is not made of %j", (name) => {
+  ])("is not decoded from %j", (name) => {
     expect(decodeCallAddress(name)).toBeUndefined();
   });
 });

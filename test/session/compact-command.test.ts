@@ -10,7 +10,7 @@ describe("/compact", () => {
     ["/compact", 20],
     ["/Compact 5", 5],
     ["/compact  1 ", 1],
-  ])("as %j keeps %d messages, in its turn", async (text, keep) => {
+  ])("as %j keeps %d messages, after earlier entries", async (text, keep) => {
     expect(await run(text)).toEqual({ entry: { kind: "compact", keep } });
   });
 
@@ -21,7 +21,7 @@ describe("/compact", () => {
     },
   );
 
-  it("is in the help", async () => {
+  it("is listed in the help", async () => {
     expect(await run("/help")).toMatchObject({ response: expect.stringContaining("/compact [N]") });
   });
 });

@@ -20,7 +20,7 @@ function intake(): Intake {
 }
 
 it.each(["", " ", "\n\t  \u00a0"])(
-  "a message of white space alone (%j) is refused, and no run begins",
+  "a message of only white space (%j) is refused, and no run starts",
   async (text) => {
     await expect(
       submitMessage(intake(), sessionKey, { id: "blank", text, origin, writer: {} }),
@@ -32,7 +32,7 @@ it.each(["", " ", "\n\t  \u00a0"])(
   },
 );
 
-it("a picture needs no words", async () => {
+it("a picture needs no text", async () => {
   const taken = await submitMessage(intake(), sessionKey, {
     id: "picture",
     text: " ",

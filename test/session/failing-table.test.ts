@@ -23,7 +23,7 @@ interface Held {
   lease: leases.Lease;
 }
 
-/** A held session in whose run a call is waited for. */
+/** A held session whose run waits for a call. */
 async function heldSession(): Promise<Held> {
   const table = createMemoryTable();
   await appendEntry(table, sessionKey, entry, 0);
@@ -58,29 +58,32 @@ const writes: Record<string, (held: Held) => Promise<unknown>> = {
     writeMessages(store(table), lease, "id", 1, [{ role: "user", content: "x", timestamp: 0 }]),
 };
 
-it.each(Object.keys(writes))("%s takes no other failure of the table for a lost race", async (name) => {
-  const held = await heldSession();
-  for (const failing of ["update", "put"] as const) {
-    let failed = 0;
-    const fail = async () => {
-      failed++;
-      throw new Error("throttled");
-    };
-    const { table } = held;
-    // A session that is not there yet is created only where it cannot be changed.
-    const isNew = name.includes("new session") && failing === "put";
-    const update = isNew ? { update: () => Promise.reject(new ConditionFailed()) } : {};
-    const result = writes[name]!({ ...held, table: { ...table, ...update, [failing]: fail } });
-    if (
-      await result.then(
-        () => failed > 0,
-        () => false,
+it.each(Object.keys(writes))(
+  "%s does not mistake another failure of the table for a lost race",
+  async (name) => {
+    const held = await heldSession();
+    for (const failing of ["update", "put"] as const) {
+      let failed = 0;
+      const fail = async () => {
+        failed++;
+        throw new Error("throttled");
+      };
+      const { table } = held;
+      // A missing session is created only when it cannot be changed.
+      const isNew = name.includes("new session") && failing === "put";
+      const update = isNew ? { update: () => Promise.reject(new ConditionFailed()) } : {};
+      const result = writes[name]!({ ...held, table: { ...table, ...update, [failing]: fail } });
+      if (
+        await result.then(
+          () => failed > 0,
+          () => false,
+        )
       )
-    )
-      throw new Error(`${failing} failed unnoticed`);
-    if (failed > 0) await expect(result).rejects.toThrow("throttled");
-  }
-});
+        throw new Error(`${failing} failed unnoticed`);
+      if (failed > 0) await expect(result).rejects.toThrow("throttled");
+    }
+  },
+);
 
 it.each([
   "renew",
@@ -90,7 +93,7 @@ it.each([
   "releaseIdle",
   "releaseWaiting",
   "releaseUnfinished",
-])("%s of a session that another holds is refused as a lost lease", async (name) => {
+])("%s of a session that another invocation holds is refused as a lost lease", async (name) => {
   const held = await heldSession();
   await leases.acquire(held.table, sessionKey, "other", late);
   const before = await held.table.get(metaKey(sessionKey));
@@ -98,7 +101,7 @@ it.each([
   expect(await held.table.get(metaKey(sessionKey))).toEqual(before);
 });
 
-it("a message is not written over that of a newer holder, and is over that of an older one", async () => {
+it("a message does not overwrite that of a newer holder, but overwrites that of an older one", async () => {
   const { table, lease } = await heldSession();
   const newer = (await leases.acquire(table, sessionKey, "other", late))!.lease;
   const write = (by: leases.Lease, content: string) =>

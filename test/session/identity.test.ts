@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isSameSender, normalizeSenderId, resolveIdentityLink } from "../../shared/session/key/identity.ts";
 
-describe("the id of a sender, as it is compared", () => {
+describe("the id of a sender, normalized for comparison", () => {
   it.each([
     ["31628552611@s.whatsapp.net", "+31628552611"],
     ["31628552611@c.us", "+31628552611"],
@@ -24,7 +24,7 @@ describe("the id of a sender, as it is compared", () => {
     ["steve.2024@example.com", "steve.2024@example.com"],
     ["*", "*"],
     ["", ""],
-  ])("%s is no phone number and stays %s", (id, expected) => {
+  ])("%s is not a phone number and stays %s", (id, expected) => {
     expect(normalizeSenderId("whatsapp", id)).toBe(expected);
   });
 
@@ -44,7 +44,7 @@ describe("the id of a sender, as it is compared", () => {
     expect(normalizeSenderId(channel, id)).toBe(expected);
   });
 
-  it("is the same for two spellings, never for two empty ones", () => {
+  it("is the same for two spellings, and never for two empty ones", () => {
     expect(isSameSender("whatsapp", "+31628552611", "31628552611@s.whatsapp.net")).toBe(true);
     expect(isSameSender("whatsapp", "-1001234567890", "1001234567890")).toBe(false);
     expect(isSameSender("whatsapp", "", " ")).toBe(false);
@@ -77,7 +77,7 @@ describe("identity links", () => {
     expect(resolveIdentityLink(peerId, channel, links)).toBe(expected);
   });
 
-  it("that name one id twice give the first", () => {
+  it("that contain one id twice give the first", () => {
     expect(resolveIdentityLink("1", "x", { first: ["1"], second: ["1"] })).toBe("first");
   });
 

@@ -36,7 +36,7 @@ const live = async (sessionKey: string) => readMessages(state, (await readSessio
 const entry = { id: "e", at: 1, origin: { kind: "client" }, kind: "message", text: "hi" } as const;
 
 describe("M45: an import", () => {
-  it("is the conversation of a session that did not exist, and is listed", async () => {
+  it("becomes the conversation of a session that did not exist, and is listed", async () => {
     const imported = newImport();
     await importConversation(importer(), imported);
     expect(await live(imported.sessionKey)).toEqual(messages);
@@ -45,13 +45,13 @@ describe("M45: an import", () => {
     for (const name of ["owner", "leaseUntil", "duePk"]) expect(item).not.toHaveProperty(name);
   });
 
-  it("is the same one when it is asked for again", async () => {
+  it("is the same import when it is repeated", async () => {
     const imported = newImport();
     for (let i = 0; i < 2; i++) await importConversation(importer(), imported);
     expect(await live(imported.sessionKey)).toHaveLength(60);
   });
 
-  it("is refused where something was said, or waits, and the session stays as it is", async () => {
+  it("is refused in a session with messages or a waiting entry, which stays unchanged", async () => {
     const [said, waiting] = [newImport(), newImport()];
     await importConversation(importer(), said);
     await appendEntry(state.table, waiting.sessionKey, entry, now);
@@ -63,7 +63,7 @@ describe("M45: an import", () => {
     }
   });
 
-  it("is refused where a message comes just before the session is taken, and the message stays", async () => {
+  it("is refused when a message arrives just before the lease, and the message stays", async () => {
     const imported = newImport();
     const plain = importer();
     const update: Importer["table"]["update"] = async (key, steps, ...rest) => {
@@ -82,20 +82,20 @@ describe("M45: an import", () => {
     expect(after?.owner).toBeUndefined();
   });
 
-  it("is refused under the id of an archived conversation", async () => {
+  it("is refused with the id of an archived conversation", async () => {
     const first = newImport();
     await importConversation(importer(), first);
     await archiveSession(state, (await readSession(state.table, first.sessionKey))!, now);
     const second = { ...newImport(), sessionId: first.sessionId };
     await expect(importConversation(importer(), second)).rejects.toMatchObject({ code: 409 });
     expect(await readSession(state.table, second.sessionKey)).toBeUndefined();
-    // Its archive would be replaced at the next reset of the session.
+    // Otherwise the next reset of the session would replace its archive.
     await patchSession(state.table, second.sessionKey, {}, now);
     await expect(importConversation(importer(), second)).rejects.toMatchObject({ code: 409 });
     expect(await readSession(state.table, second.sessionKey)).toMatchObject({ head: 0 });
   });
 
-  it("wakes the agent for a message that came meanwhile", async () => {
+  it("wakes the agent for a message that arrived meanwhile", async () => {
     const imported = newImport();
     const plain = importer();
     woken = [];
@@ -109,7 +109,7 @@ describe("M45: an import", () => {
     expect(await readSession(state.table, imported.sessionKey)).toMatchObject({ head: 60, inbox: [entry] });
   });
 
-  it("killed after each of its AWS calls leaves an empty session or the whole one, and ends the same when it is repeated", async () => {
+  it("killed after each of its AWS calls leaves an empty session or all messages, and a repeat ends the same", async () => {
     const whole = immortal();
     await importConversation(importer(whole), newImport());
     for (let left = 0; left < whole.calls.length; left++) {

@@ -17,10 +17,10 @@ it("archives a conversation of more than 25 MB, compressed, and reads it again, 
   const store = createMemoryStore();
   const emulated = await startEmulatedState(undefined, store);
   try {
-    // Base64 of random bytes compresses to the random bytes. The last character makes each text take two bytes of heap for a
-    // character, so that all of them take more than there is.
+    // Base64 of random bytes compresses to the random bytes. The last character makes each text use two bytes of heap per
+    // character, so that all of them need more than the heap has.
     const messages = 240;
-    // Past the wire, which takes longer than the process reads.
+    // Not through the emulated wire, which is slower than the process reads.
     const filled = { table: tableOver(store), bucket: emulated.bucket };
     const digest = createHash("sha256");
     for (let seq = 1; seq <= messages; seq += 8) {
@@ -42,7 +42,7 @@ it("archives a conversation of more than 25 MB, compressed, and reads it again, 
     expect(outcome).toMatchObject({ messages, digest: digest.digest("hex") });
     const { objects } = await emulated.bucket.list(outcome.key);
     expect(objects[0]!.size).toBeGreaterThan(limit);
-    // Less than the archive as a whole: parts of 5 MB, and what the clients hold of them. 19 MB were in use behind each
+    // Less than the whole archive: parts of 5 MB, and the buffers of the clients. 19 MB were in use after each
     // collection, also on a busy machine.
     expect(outcome.most).toBeLessThan(limit);
   } finally {

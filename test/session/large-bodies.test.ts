@@ -30,7 +30,7 @@ const at = (epoch: number) => ({ sessionKey, epoch });
 const upTo = (head: number) => ({ sessionKey, sessionId, first: 1, head });
 
 describe("a message above 300 KB", () => {
-  it("lies in the bucket, leaves a reference in its item, and is read like any other", async () => {
+  it("is stored in the bucket with a reference in its item, and is read like any other", async () => {
     const messages = [user("before"), user("ü".repeat(2_500_000)), user("after")];
     await writeMessages(store, at(3), sessionId, 1, messages);
     expect(bucket.requests).toEqual([{ operation: "put", key: `${prefix}0000000002-3.json` }]);
@@ -40,13 +40,13 @@ describe("a message above 300 KB", () => {
     expect(await readMessages(store, upTo(3))).toEqual(messages);
   });
 
-  it("goes with its message", async () => {
+  it("is deleted with its message", async () => {
     await deleteMessages(store, sessionKey, sessionId, 1, 3);
     expect(bucket.keys()).toEqual([]);
     expect(await readMessages(store, upTo(3))).toEqual([]);
   });
 
-  it("cannot be changed by an owner who has lost the session", async () => {
+  it("cannot be changed by a holder that has lost the session", async () => {
     const committed = user("a".repeat(400_000));
     await writeMessages(store, at(5), sessionId, 1, [committed]);
     const late = writeMessages(store, at(4), sessionId, 1, [user("b".repeat(400_000))]);
@@ -54,7 +54,7 @@ describe("a message above 300 KB", () => {
     expect(await readMessages(store, upTo(1))).toEqual([committed]);
   });
 
-  it("is not read when more was asked for than can be read at a time", async () => {
+  it("is not read when the request exceeds the limit", async () => {
     await writeMessages(store, at(6), sessionId, 2, [user("x".repeat(2_000_000))]);
     bucket.resetCounters();
     const read = readMessages(store, upTo(2), 1, 2, 1_000_000);
@@ -64,7 +64,7 @@ describe("a message above 300 KB", () => {
 });
 
 describe("a message up to 300 KB", () => {
-  it("costs no call to the bucket, neither when it is written nor when it is read or deleted", async () => {
+  it("needs no call to the bucket, neither to write nor to read or delete it", async () => {
     const other = "b1946ac9-2492-4d1f-8b4e-000000000002";
     const message = user("x".repeat(299_900));
     await writeMessages(store, at(1), other, 1, [message]);
@@ -78,7 +78,7 @@ describe("a tool result above 300 KB", () => {
   const address = (callId: string) => ({ sessionKey, runId: "run", step: 0, callId });
   const large = { result: { output: "x".repeat(5_000_000) } };
 
-  it("lies in the bucket, and of two answers the first one counts", async () => {
+  it("is stored in the bucket, and the first of two answers counts", async () => {
     expect(await putOutcome(store, address("a"), large, Date.now())).toBe(true);
     const second = { result: "y".repeat(400_000) };
     expect(await putOutcome(store, address("a"), second, Date.now())).toBe(false);
@@ -86,7 +86,7 @@ describe("a tool result above 300 KB", () => {
     expect(outcomes.get("a")).toEqual(large);
   });
 
-  it("is read only for the calls that were asked for", async () => {
+  it("is read only for the requested calls", async () => {
     await putOutcome(store, address("b"), { result: 1 }, Date.now());
     bucket.resetCounters();
     const outcomes = await readOutcomes(store, sessionKey, { runId: "run", step: 0 }, [
@@ -97,7 +97,7 @@ describe("a tool result above 300 KB", () => {
     expect(bucket.requests).toEqual([]);
   });
 
-  it("of a tool that must not run twice is kept in the same way", async () => {
+  it("of a tool that must not run twice is stored in the same way", async () => {
     await putIntent(state.table, address("d"), Date.now());
     const before = await readOutcomes(store, sessionKey, { runId: "run", step: 0 }, [{ id: "d" }]);
     expect(before.get("d")).toBe("interrupted");
@@ -106,7 +106,7 @@ describe("a tool result above 300 KB", () => {
     expect(after.get("d")).toEqual(large);
   });
 
-  it("that is not there any more is an error for the model, not the end of the turn", async () => {
+  it("that no longer exists is an error for the model, and the turn continues", async () => {
     const item = await state.table.get(resultKey(sessionKey, "run", 0, "a"));
     await bucket.delete(String(item?.bodyKey));
     const outcomes = await readOutcomes(store, sessionKey, { runId: "run", step: 0 }, [{ id: "a" }]);
@@ -118,7 +118,7 @@ describe("an inbox entry", () => {
   const entry = (id: string, text: string) =>
     ({ id, at: 1, kind: "message", text, origin: { kind: "client" } }) as const;
 
-  it("above 100 KB is refused with what to do instead, and nothing is written", async () => {
+  it("above 100 KB is refused with an alternative, and nothing is written", async () => {
     const refused = appendEntry(state.table, "agent:main:big", entry("1", "x".repeat(maxEntryBytes)), 1);
     await expect(refused).rejects.toMatchObject({
       code: 413,
@@ -127,7 +127,7 @@ describe("an inbox entry", () => {
     expect(await state.table.get(metaKey("agent:main:big"))).toBeUndefined();
   });
 
-  it("of the largest size fits on top of an inbox that is nearly full", async () => {
+  it("of the maximum size fits after an inbox that is nearly full", async () => {
     const text = "x".repeat(maxEntryBytes - 200);
     for (const id of ["1", "2", "3"]) await appendEntry(state.table, "agent:main:full", entry(id, text), 1);
     const fourth = appendEntry(state.table, "agent:main:full", entry("4", text), 1);

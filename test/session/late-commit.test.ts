@@ -12,7 +12,7 @@ const sessionKey = "agent:main:late";
 const message = (id: string) =>
   ({ id, at: 0, origin: { kind: "client" }, kind: "message", text: "" }) as const;
 
-/** A session that is held, and its table, which keeps the writes so that one can be carried out again. */
+/** A held session, and its table, which records the writes so that one can be repeated later. */
 async function heldSession() {
   const table = createMemoryTable();
   await appendEntry(table, sessionKey, message("m"), 0);
@@ -29,7 +29,7 @@ async function heldSession() {
   return { table, noting, lease, state, carryOutAgain };
 }
 
-it("a commit that was given up and is carried out behind a later one changes nothing", async () => {
+it("a commit that timed out and is carried out after a later one changes nothing", async () => {
   const { table, noting, lease, state, carryOutAgain } = await heldSession();
   const third = await commit(noting, lease, [set("head", 3)], state);
   expect(await commit(table, lease, [set("head", 3)], state)).toEqual(third);
@@ -38,7 +38,7 @@ it("a commit that was given up and is carried out behind a later one changes not
   expect((await readSession(table, sessionKey))?.head).toBe(4);
 });
 
-it("a commit that is carried out twice takes nothing back that others have written since", async () => {
+it("a commit that is carried out twice reverts no later write", async () => {
   const { table, noting, lease, state, carryOutAgain } = await heldSession();
   const run = waitingFor(newRun(message("m"), 1, 0), { a: { nodeId: "n", tool: "t" } }, 1000);
   const waiting = await commit(noting, lease, [assign("run", run)], state);
@@ -49,7 +49,7 @@ it("a commit that is carried out twice takes nothing back that others have writt
 });
 
 it.each(["idle", "waiting"])(
-  "a release of an %s session that was given up and is carried out behind a later commit leaves it held",
+  "a release of an %s session that timed out and is carried out after a later commit keeps the lease",
   async (kind) => {
     const { table, noting, lease, state, carryOutAgain } = await heldSession();
     const pending = { a: { nodeId: "n", tool: "t" } };
@@ -58,7 +58,7 @@ it.each(["idle", "waiting"])(
       kind === "idle"
         ? state
         : await commit(table, lease, [assign("run", { ...run, pendingCount: 0 })], state);
-    // Each finds something to do, so the holder goes on.
+    // Each finds work, so the holder continues.
     const refused =
       kind === "idle" ? releaseIdle(noting, lease, commits) : releaseWaiting(noting, lease, commits, 1000);
     expect(await refused).toMatchObject({ owner: "holder" });

@@ -12,13 +12,13 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 describe("the daily boundary", () => {
-  it("is the most recent occurrence of the hour, to the millisecond", () => {
+  it("is the most recent time with that hour, to the millisecond", () => {
     expect(iso(dailyBoundary(at("2026-03-02T04:00:00.000Z"), 4, "UTC"))).toBe("2026-03-02T04:00:00.000Z");
     expect(iso(dailyBoundary(at("2026-03-02T03:59:59.999Z"), 4, "UTC"))).toBe("2026-03-01T04:00:00.000Z");
     expect(iso(dailyBoundary(at("2026-03-02T23:59:59.999Z"), 4, "UTC"))).toBe("2026-03-02T04:00:00.000Z");
   });
 
-  it("counts in the user's timezone", () => {
+  it("is in the user's timezone", () => {
     expect(iso(dailyBoundary(at("2026-01-02T12:00:00Z"), 4, "America/New_York"))).toBe(
       "2026-01-02T09:00:00.000Z",
     );
@@ -30,14 +30,14 @@ describe("the daily boundary", () => {
     );
   });
 
-  it("takes an unknown timezone for UTC", () => {
+  it("uses UTC for an unknown timezone", () => {
     expect(iso(dailyBoundary(at("2026-01-02T05:00:00Z"), 4, "Nowhere/Else"))).toBe(
       "2026-01-02T04:00:00.000Z",
     );
   });
 });
 
-/** Every boundary that `nextBoundary` finds from a time on. */
+/** Every boundary that `nextBoundary` finds after a time. */
 function boundariesFrom(start: string, count: number, atHour: number, timezone: string): string[] {
   const found: number[] = [];
   for (let now = at(start); found.length < count; now = found.at(-1) as number) {
@@ -71,7 +71,7 @@ describe("on the days when clocks change", () => {
   it.each([
     ["America/New_York", "2026-03-07T00:00Z", ["2026-03-07T07:00", "2026-03-08T07:00", "2026-03-09T06:00"]],
     ["Europe/Berlin", "2026-03-28T00:00Z", ["2026-03-28T01:00", "2026-03-29T01:00", "2026-03-30T00:00"]],
-  ])("in %s an hour that is skipped is the moment of the change", (timezone, start, expected) => {
+  ])("in %s a skipped hour is the moment of the change", (timezone, start, expected) => {
     expect(boundariesFrom(start, 3, 2, timezone)).toEqual(expected);
   });
 
@@ -84,13 +84,13 @@ describe("on the days when clocks change", () => {
     ],
     ["Europe/Berlin", 2, "2026-10-23T12:00Z", ["2026-10-24T00:00", "2026-10-25T00:00", "2026-10-26T01:00"]],
   ])(
-    "in %s an hour that comes twice counts once, the first time (%i)",
+    "in %s an hour that occurs twice counts once, the first time (%i)",
     (timezone, atHour, start, expected) => {
       expect(boundariesFrom(start, 3, atHour, timezone)).toEqual(expected);
     },
   );
 
-  it("does not fall before a midnight that does not exist", () => {
+  it("is not before a midnight that does not exist", () => {
     // In Cairo clocks go from 00:00 to 01:00 on 24 April 2026.
     expect(boundariesFrom("2026-04-23T00:00Z", 2, 0, "Africa/Cairo")).toEqual([
       "2026-04-23T22:00",
@@ -106,7 +106,7 @@ describe("on the days when clocks change", () => {
     "America/Havana",
     "UTC",
   ])(
-    "in %s each moment lies between its boundary and the next, which is the boundary of the moments after it",
+    "in %s each moment is between its boundary and the next, which is the boundary of all later moments",
     (timezone) => {
       const wrong: object[] = [];
       for (let now = at("2026-01-01T00:30:00Z"); now < at("2027-01-01T00:00:00Z"); now += 31 * hour) {
@@ -149,33 +149,33 @@ describe("session-routing.md, Auto-Reset Policies", () => {
     );
   });
 
-  it("mode idle with 0 minutes: due whenever time has passed", () => {
+  it("mode idle with 0 minutes: due as soon as time has passed", () => {
     const policy = { mode: "idle", idleMinutes: 0 } as const;
     expect(isResetDue(said(now), policy, now, "UTC")).toBe(false);
     expect(isResetDue(said(now - 1), policy, now, "UTC")).toBe(true);
     expect(nextResetTime(said(now), policy, now, "UTC")).toBe(now + 1);
   });
 
-  it("mode idle: due when it was idle longer than the minutes, by default 60", () => {
+  it("mode idle: due after more idle minutes than configured, by default 60", () => {
     const policy = { mode: "idle" } as const;
     expect(isResetDue(said(now - 60 * minute), policy, now, "UTC")).toBe(false);
     expect(isResetDue(said(now - 60 * minute - 1), policy, now, "UTC")).toBe(true);
     expect(isResetDue(said(now - 6 * minute), { mode: "idle", idleMinutes: 5 }, now, "UTC")).toBe(true);
   });
 
-  it("mode idle: will be due at the first moment at which it is", () => {
+  it("mode idle: the next reset time is the first moment at which it is due", () => {
     const policy = { mode: "idle", idleMinutes: 5 } as const;
     const due = nextResetTime(said(now), policy, now, "UTC") as number;
     expect(isResetDue(said(now), policy, due, "UTC")).toBe(true);
     expect(isResetDue(said(now), policy, due - 1, "UTC")).toBe(false);
   });
 
-  it("is looked at later when it is due but cannot be done now", () => {
+  it("has a later reset time when it is due but cannot be reset now", () => {
     const policy = { mode: "idle", idleMinutes: 5 } as const;
     expect(nextResetTime(said(now - hour), policy, now, "UTC")).toBe(now + 5 * minute + 1);
   });
 
-  it("never resets a session in which nothing was said since its last reset", () => {
+  it("never resets a session without messages since its last reset", () => {
     for (const mode of ["daily", "idle"] as const) {
       expect(isResetDue(silent(0), { mode }, now, "UTC")).toBe(false);
       expect(nextResetTime(silent(0), { mode }, now, "UTC")).toBeUndefined();

@@ -25,7 +25,7 @@ const dm = (id: string, more: Partial<Inbound> = {}): Inbound => ({
 });
 
 describe("the default agent", () => {
-  it("is the one marked, else main", () => {
+  it("is the marked one, else main", () => {
     expect(defaultAgentId([{ id: "a" }, { id: "b", default: true }])).toBe("b");
     expect(defaultAgentId([{ id: "a" }, { id: "b" }])).toBe("main");
     expect(defaultAgentId([])).toBe("main");
@@ -33,7 +33,7 @@ describe("the default agent", () => {
 });
 
 describe("an inbound message", () => {
-  it("goes to the main session where nothing is configured", () => {
+  it("goes to the main session without configuration", () => {
     expect(routeInbound(dm("+31628552611"), defaults, "owner")).toEqual({
       agentId: "main",
       sessionKey: "agent:main:main",
@@ -63,7 +63,7 @@ describe("an inbound message", () => {
     expect(agentOf(dm("1"))).toBe("home");
   });
 
-  it("goes to every agent's catch-all: a binding that names nothing", () => {
+  it("goes to every agent's catch-all: a binding without fields", () => {
     const configuration = configured({ agents: { bindings: [{ agentId: "all", match: {} }] } });
     expect(routeInbound(dm("1"), configuration, "owner")).toEqual({
       agentId: "all",
@@ -71,7 +71,7 @@ describe("an inbound message", () => {
     });
   });
 
-  it("goes to the account's agent where no binding matches", () => {
+  it("goes to the account's agent when no binding matches", () => {
     const configuration = configured({
       channels: { telegram: { accounts: { support: { agentId: "support" }, plain: {} } } },
       agents: { bindings: [{ agentId: "vip", match: { channel: "telegram", peer: { id: "7" } } }] },
@@ -84,7 +84,7 @@ describe("an inbound message", () => {
     expect(agentOf("constructor", "1")).toBe("main");
   });
 
-  it("of one person on two channels meets in one session through identity links, per peer", () => {
+  it("of one person on two channels goes to one session through identity links, per peer", () => {
     const configuration = configured({
       session: { dmScope: "per-peer", identityLinks: { steve: ["+31628552611", "telegram:123456789"] } },
     });
@@ -94,7 +94,7 @@ describe("an inbound message", () => {
     expect(keyOf(dm("987654321", { channel: "telegram" }))).toBe("agent:main:dm:987654321");
   });
 
-  it("in a room for two is linked by its sender, in a group not", () => {
+  it("in a room for two is linked by its sender, but not in a group", () => {
     const configuration = configured({
       session: { dmScope: "per-channel-peer", identityLinks: { anna: ["slack:U024BE7LH"] } },
     });
@@ -113,7 +113,7 @@ describe("an inbound message", () => {
     ["per-peer", "agent:main:telegram:guest:7"],
     ["per-channel-peer", "agent:main:telegram:guest:7"],
     ["per-account-channel-peer", "agent:main:telegram:work:guest:7"],
-  ])("of a guest goes to a session of its own in %s, whatever is linked", (dmScope, expected) => {
+  ])("of a guest goes to the guest's own session in %s, ignoring links", (dmScope, expected) => {
     const configuration = configured({ session: { dmScope, identityLinks: { steve: ["7", "telegram:7"] } } });
     const inbound = dm("7", { channel: "telegram", accountId: "work" });
     const { sessionKey } = routeInbound(inbound, configuration, "guest");
@@ -125,14 +125,14 @@ describe("an inbound message", () => {
     }
   });
 
-  it("of a guest goes by who wrote it, not by the room it came through", () => {
+  it("of a guest is routed by its writer, not by its room", () => {
     const inbound = dm("D7", { channel: "slack", sender: { id: "U024BE7LH" } });
     expect(routeInbound(inbound, defaults, "guest").sessionKey).toBe("agent:main:slack:guest:u024be7lh");
     const group = dm("", { peer: { kind: "group", id: "g" } });
     expect(routeInbound(group, defaults, "guest")).toEqual(routeInbound(group, defaults, "owner"));
   });
 
-  it("never throws, and its key is canonical, for any of 2,000 inputs", () => {
+  it("never throws, and has a canonical key, for any of 2,000 inputs", () => {
     const random = seededRandom(4);
     const pieces = [
       "a",

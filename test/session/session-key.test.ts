@@ -46,13 +46,13 @@ describe("normalization", () => {
     expect(normalizeAgentId(id)).toBe(expected);
   });
 
-  it("of an account id follows the agent's rules, with its own default", () => {
+  it("of an account id follows the agent's rules, with another default", () => {
     expect(normalizeAccountId("My Bot")).toBe("my-bot");
     expect(normalizeAccountId(undefined)).toBe("default");
     expect(normalizeAccountId("§")).toBe("default");
   });
 
-  it("of a channel and a peer's kind replaces what is not a-z 0-9 + - _ @ .", () => {
+  it("of a channel and a peer's kind replaces all characters but a-z 0-9 + - _ @ .", () => {
     expect(normalizeChannel(" WhatsApp ")).toBe("whatsapp");
     expect(normalizeChannel("my channel/2:+-_@.")).toBe("my_channel_2_+-_@.");
     expect(normalizeChannel("")).toBe("unknown");
@@ -60,7 +60,7 @@ describe("normalization", () => {
     expect([normalizePeerKind(""), normalizePeerKind("DM")]).toEqual(["dm", "dm"]);
   });
 
-  it("of a peer's id appends a hash where more than letter case changes", () => {
+  it("of a peer's id appends a hash when more than letter case changes", () => {
     expect(keyPart("31628552611@S.WhatsApp.net")).toBe("31628552611@s.whatsapp.net");
     expect(keyPart("")).toBe("");
     expect(keyPart("+31 6:2@S.WhatsApp.net")).toMatch(/^\+31_6_2@s\.whatsapp\.net-[0-9a-f]{24}$/);
@@ -74,14 +74,14 @@ describe("normalization", () => {
     expect(normalizeMainKey("a:b")).toBe("a_b");
   });
 
-  it("keeps a channel or an account from being read as the dm marker", () => {
+  it("prevents a channel or an account from being read as the dm marker", () => {
     expect(normalizeChannel("DM")).toBe("dm_");
     expect(normalizeAccountId("dm")).toBe("dm_");
   });
 });
 
 describe("building a key", () => {
-  it("uses the configured main key, and the defaults of what is missing", () => {
+  it("uses the configured main key, and defaults for missing parts", () => {
     expect(buildAgentSessionKey({ ...steve, mainKey: "Home" })).toBe("agent:main:home");
     const nothing = { agentId: "", peer: { kind: "", id: "" } };
     expect(buildAgentSessionKey(nothing)).toBe("agent:main:main");
@@ -90,7 +90,7 @@ describe("building a key", () => {
     );
   });
 
-  it("puts the linked name in place of a direct message's peer, and of no group", () => {
+  it("replaces a direct message's peer by the linked name, but not a group's", () => {
     const identityLinks = { steve: ["+31628552611"] };
     expect(buildAgentSessionKey({ ...steve, dmScope: "per-peer", identityLinks })).toBe(
       "agent:main:dm:steve",
@@ -101,7 +101,7 @@ describe("building a key", () => {
     );
   });
 
-  it("keeps a key within 200 bytes, and long ids that differ apart", () => {
+  it("keeps a key within 200 bytes, and keys of different long ids different", () => {
     const long = (end: string) =>
       buildAgentSessionKey({
         agentId: "a".repeat(100),
@@ -118,7 +118,7 @@ describe("building a key", () => {
   });
 });
 
-it("names the session of a scheduled job by its agent and id, as a client names it", () => {
+it("names the session of a scheduled job by its agent and id, like a client", () => {
   const key = cronSessionKey("Main", "6f1c2a9e-77d1-4d0a-9a53-0d4a2f0c9f11");
   expect(key).toBe("agent:main:cron:6f1c2a9e-77d1-4d0a-9a53-0d4a2f0c9f11");
   expect(canonicalizeSessionKey(key, rules({ dmScope: "per-account-channel-peer" }))).toBe(key);
@@ -139,7 +139,7 @@ describe("parsing a key", () => {
     ["agent:main:slack:group:a:b", { agentId: "main", channel: "slack", peer: { kind: "group", id: "a:b" } }],
     ["agent:main:slack:group:dm", { agentId: "main", channel: "slack", peer: { kind: "group", id: "dm" } }],
     ["agent:main:group:g1", { agentId: "main", peer: { kind: "group", id: "g1" } }],
-  ])("takes %s apart", (key, expected) => {
+  ])("splits %s", (key, expected) => {
     expect(parseSessionKey(key)).toEqual(expected);
   });
 
@@ -180,7 +180,7 @@ describe("canonicalizing a key", () => {
     expect(canonicalizeSessionKey(key, rules({ mainKey: "home" }))).toBe(expected);
   });
 
-  it("follows the dmScope that holds now", () => {
+  it("follows the current dmScope", () => {
     const key = "agent:main:whatsapp:work:dm:+31";
     expect(canonicalizeSessionKey(key, rules({ dmScope: "per-peer" }))).toBe("agent:main:dm:+31");
     expect(canonicalizeSessionKey(key, rules({ dmScope: "per-channel-peer" }))).toBe(
@@ -192,7 +192,7 @@ describe("canonicalizing a key", () => {
     );
   });
 
-  it("gives names without an agent to the default agent", () => {
+  it("assigns names without an agent to the default agent", () => {
     expect(canonicalizeSessionKey("main", rules({ defaultAgentId: "Work" }))).toBe("agent:work:main");
     expect(canonicalizeSessionKey("notes", rules({ defaultAgentId: "work" }))).toBe("agent:work:notes");
     expect(canonicalizeSessionKey("agent:main:main", rules({ defaultAgentId: "work" }))).toBe(
@@ -219,7 +219,7 @@ describe("the kind of a session", () => {
     expect(isMainSessionKey(key, separate)).toBe(expected === "main");
   });
 
-  it("of a direct message is main where all of them share the main session, and of a group never", () => {
+  it("of a direct message is main when all of them share the main session, and of a group never", () => {
     expect(isMainSessionKey("agent:main:slack:dm:U1", rules())).toBe(true);
     expect(isMainSessionKey("agent:main:slack:group:U1", rules())).toBe(false);
   });
@@ -265,7 +265,7 @@ function randomParts(random: Random, pieces: readonly string[]): KeyParts {
 describe("for any of 5,000 inputs", () => {
   const canonicalForm = /^agent:[a-z0-9][a-z0-9_-]*(:[a-z0-9+\-_@.]+){1,4}$/;
 
-  it("canonicalizing does not throw, gives a key of at most 200 bytes, and twice is once", () => {
+  it("canonicalizing does not throw, gives a key of at most 200 bytes, and is idempotent", () => {
     const random = seededRandom(1);
     const wrong: object[] = [];
     for (let i = 0; i < 5000; i++) {
@@ -295,7 +295,7 @@ describe("for any of 5,000 inputs", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("building and parsing gives the parts back that survive normalization", () => {
+  it("building and parsing returns the parts that survive normalization", () => {
     const random = seededRandom(3);
     let compared = 0;
     for (let i = 0; i < 5000; i++) {

@@ -13,7 +13,7 @@ import { openSocketWorld, type SocketFunction, type SocketWorld } from "../suppo
 import { type State, startState } from "../support/state.ts";
 
 const dayMs = 24 * 3600_000;
-/** Of which pi-ai knows the price: 3 dollars for a million tokens in, 15 out, 0.30 read from the cache, 3.75 written to it. */
+/** A model whose price pi-ai knows: 3 dollars for a million input tokens, 15 output, 0.30 read from the cache, 3.75 written to it. */
 const priced = { provider: "anthropic", id: "claude-sonnet-4-5" };
 let state: State;
 let world: SocketWorld;
@@ -32,7 +32,7 @@ beforeEach(async () => {
   world = openSocketWorld(state);
   gateway = world.start();
   bench = openBench(state, { ...priced, baseUrl: model.url, contextWindow: 200_000 });
-  // Noon: no test crosses midnight unless it wants to.
+  // Noon: no test crosses midnight by accident.
   bench.later = (Math.floor(Date.now() / dayMs) + 1.5) * dayMs - Date.now();
   world.clock.later = bench.later;
   sessionKey = `agent:main:spending-${++sessions}`;
@@ -43,7 +43,7 @@ beforeEach(async () => {
 afterAll(() => model?.close());
 
 const usage = { input: 1000, output: 100, cacheRead: 10_000, cacheWrite: 2000 };
-/** What one call with this usage takes. */
+/** The spending of one call with this usage. */
 const one = { calls: 1, ...usage, dollars: expect.closeTo(0.003 + 0.0015 + 0.003 + 0.0075), unpriced: 0 };
 const nothing = {
   ...{ calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
@@ -83,7 +83,7 @@ const command = (text: "cost" | "context", role?: "guest" | "owner") =>
     role ? { role, senderId: "1" } : {},
   );
 
-describe("what a turn takes", () => {
+describe("the spending of a turn", () => {
   it("is the sum of its model calls, in tokens and in dollars", async () => {
     replies = [reading];
     const runId = await say();
@@ -93,7 +93,7 @@ describe("what a turn takes", () => {
     expect(today).toEqual({ date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), session: twice, all: twice });
   });
 
-  it("is kept with each reply, and told to clients with the answer", async () => {
+  it("is stored with each reply, and sent to clients with the answer", async () => {
     await say();
     const reply = (await bench.live(sessionKey)).at(-1) as AssistantMessage;
     expect(reply.usage).toMatchObject({ ...usage, cost: expect.closeTo(0.015) });
@@ -104,7 +104,7 @@ describe("what a turn takes", () => {
     expect(final?.turn).toEqual({ ...one, contextTokens: 13_000, contextWindow: 200_000 });
   });
 
-  it("has an unknown price with a model that is in no price list", async () => {
+  it("has an unknown price for a model without a price list entry", async () => {
     bench.configuration.model = { provider: "anthropic", id: "of-my-own", baseUrl: model.url };
     await say();
     expect((await cost()).session).toEqual({ ...one, dollars: 0, unpriced: 1 });
@@ -116,8 +116,8 @@ describe("what a turn takes", () => {
   });
 });
 
-describe("what a session takes", () => {
-  it("starts over with a reset, and the day continues until midnight", async () => {
+describe("the spending of a session", () => {
+  it("starts again at a reset, while the day's continues until midnight", async () => {
     await say();
     await work(sessionKey, { kind: "reset", via: "method" });
     const after = await cost();
@@ -130,7 +130,7 @@ describe("what a session takes", () => {
     expect(await cost()).toMatchObject({ turn: one, session: twice, today: { session: one, all: one } });
   });
 
-  it("has the calls of a compaction, which belong to no turn", async () => {
+  it("includes the calls of a compaction, which belong to no turn", async () => {
     for (let turns = 0; turns < 3; turns++) await say();
     replies = [{ text: "<summary>what was said</summary>", usage }];
     await work(sessionKey, { kind: "compact", keep: 1, via: "method" });
@@ -141,7 +141,7 @@ describe("what a session takes", () => {
   });
 });
 
-describe("what all sessions take today", () => {
+describe("today's spending of all sessions", () => {
   it("is their sum, for a client", async () => {
     const other = `${sessionKey}-other`;
     await say(other);
@@ -152,7 +152,7 @@ describe("what all sessions take today", () => {
     });
   });
 
-  it("is not told on a channel, where a guest learns nothing of money", async () => {
+  it("is not shown on a channel, where guests do not see any costs", async () => {
     await say();
     const { response } = (await command("cost", "owner")) as { response: string };
     expect(response).toContain("This conversation: 1 call");
@@ -165,7 +165,7 @@ describe("what all sessions take today", () => {
 });
 
 describe("how full the context window is", () => {
-  it("is not known before the first reply", async () => {
+  it("is unknown before the first reply", async () => {
     const found = await ask<ContextResult>("session.context");
     expect(found).toMatchObject({ sessionKey, model: expect.stringContaining("/"), messageCount: 0 });
     expect(found).not.toHaveProperty("last");
@@ -174,7 +174,7 @@ describe("how full the context window is", () => {
     });
   });
 
-  it("is what the provider has counted, and the part of prompt and messages", async () => {
+  it("is the provider's count, and the parts of prompt and messages", async () => {
     await say();
     const { last, messageCount } = await ask<ContextResult>("session.context");
     expect(messageCount).toBe(2);

@@ -15,7 +15,7 @@ const sessionKey = "agent:main:stop";
 const message = (id: string) =>
   ({ id, at: 0, origin: { kind: "client" }, kind: "message", text: id }) as const;
 
-/** A session whose messages wait, the first of them in a run. */
+/** A session with waiting messages, the first of them in a run. */
 async function running(...ids: string[]) {
   const table = createMemoryTable();
   for (const id of ids) await appendEntry(table, sessionKey, message(id), 1);
@@ -26,7 +26,7 @@ async function running(...ids: string[]) {
   return { table, lease, begin };
 }
 
-/** The table, whose next update is made twice, as the SDK does when the answer is lost; `between` happens between. */
+/** The table, whose next update is made twice, as the SDK does after a lost response; `between` runs between the two. */
 function repeating(table: Table, between: () => Promise<unknown>): Table {
   return {
     ...table,
@@ -38,14 +38,14 @@ function repeating(table: Table, between: () => Promise<unknown>): Table {
   };
 }
 
-it("a repeated write of a run's end leaves the stop of the next message", async () => {
+it("a repeated write of a run's end does not remove the stop of the next message", async () => {
   const { table, lease } = await running("m1", "m2");
   const stopNext = () => requestStop(table, sessionKey, "stop", 2);
   await commitRunEnd(repeating(table, stopNext), lease, "m1", []);
   expect(await readSession(table, sessionKey)).toMatchObject({ stop: "m2", inbox: [{ id: "m2" }] });
 });
 
-it("a run's end takes the stop of that run with it", async () => {
+it("a run's end also removes the stop of that run", async () => {
   const { table, lease } = await running("m1", "m2");
   await requestStop(table, sessionKey, "stop", 2);
   const ended = await commitRunEnd(table, lease, "m1", []);
@@ -53,7 +53,7 @@ it("a run's end takes the stop of that run with it", async () => {
   expect(ended).not.toHaveProperty("stop");
 });
 
-it("a stop whose answer was lost stops nothing else when it is written again", async () => {
+it("a stop whose response was lost stops nothing else when it is repeated", async () => {
   const { table, lease } = await running("m1", "m2");
   const end = () => commitRunEnd(table, lease, "m1", []);
   const stopped = await requestStop(repeating(table, end), sessionKey, "stop", 2);
@@ -61,7 +61,7 @@ it("a stop whose answer was lost stops nothing else when it is written again", a
   expect(await readSession(table, sessionKey)).not.toHaveProperty("stop");
 });
 
-it("a sender's retry of an accepted stop stops nothing else, and another stop does", async () => {
+it("a sender's retry of an accepted stop stops nothing else, but another stop does", async () => {
   const { table, lease } = await running("m1", "m2");
   expect(await requestStop(table, sessionKey, "stop", 2)).toMatchObject({ runId: "m1" });
   expect(await requestStop(table, sessionKey, "stop", 3)).toMatchObject({ runId: "m1" });
@@ -71,7 +71,7 @@ it("a sender's retry of an accepted stop stops nothing else, and another stop do
   expect(await requestStop(table, sessionKey, "another", 5)).toMatchObject({ runId: "m2" });
 });
 
-it("a stop of one run leaves every other alone", async () => {
+it("a stop of one run does not affect any other", async () => {
   const { table, lease } = await running("m1", "m2");
   const stop = (id: string) => requestStop(table, sessionKey, `stop ${id}`, 2, {}, id);
   expect(await stop("m2")).toBeUndefined();
@@ -81,7 +81,7 @@ it("a stop of one run leaves every other alone", async () => {
   expect(await stop("m2")).toMatchObject({ runId: "m2" });
 });
 
-it("/stop with a run id stops that run only; any other text behind it means nothing", async () => {
+it("/stop with a run id stops only that run; any other text after it is ignored", async () => {
   const [first, second] = [1, 2].map((n) => `0000000${n}-0000-4000-8000-000000000000`) as [string, string];
   const { table } = await running(first, second);
   const intake = { table, now: () => 2, wake: async () => {} } as unknown as Intake;
@@ -91,7 +91,7 @@ it("/stop with a run id stops that run only; any other text behind it means noth
   expect(await say("/stop please")).toEqual({ response: `Stopped run ${first}.` });
 });
 
-it("a run that ends while its stop is being written does not give the stop to the next message", async () => {
+it("a stop that is written while its run ends does not stop the next message", async () => {
   const { table, lease } = await running("m1", "m2");
   let isFirst = true;
   const overtaken: Table = {
@@ -106,7 +106,7 @@ it("a run that ends while its stop is being written does not give the stop to th
   expect(await readSession(table, sessionKey)).not.toHaveProperty("stop");
 });
 
-it("a message whose run begins while its stop is being written is stopped", async () => {
+it("a stop that is written while the message's run starts stops it", async () => {
   const { table, lease, begin } = await running("m1", "m2");
   await commitRunEnd(table, lease, "m1", []);
   const overtaken: Table = {

@@ -12,7 +12,7 @@ import { createMemoryBucket } from "../support/memory-bucket.ts";
 const sessionKey = "agent:main:stray";
 const said = { role: "user", content: "hello", timestamp: 0 } as const;
 
-/** A holder whose session is taken over and reset at a moment. */
+/** A holder whose session is taken over and reset at a chosen moment. */
 async function heldSession() {
   const memory = createMemoryTable();
   const entry = { id: "m", at: 0, origin: { kind: "client" }, kind: "message", text: "" } as const;
@@ -30,7 +30,7 @@ async function heldSession() {
   return { memory, reset, holdOver, messages };
 }
 
-it("a writer that was paused before it writes finds out that it has lost the session, and leaves nothing", async () => {
+it("a writer that was paused before its write notices that it lost the session, and leaves nothing", async () => {
   const { memory, reset, holdOver, messages } = await heldSession();
   const hold = holdOver(memory, () => 60_000);
   await reset();
@@ -39,7 +39,7 @@ it("a writer that was paused before it writes finds out that it has lost the ses
   expect(await messages()).toEqual([]);
 });
 
-it("what a writer writes into a conversation that was reset meanwhile expires", async () => {
+it("messages written into a conversation that was reset meanwhile expire", async () => {
   const { memory, reset, holdOver, messages } = await heldSession();
   let isReset = false;
   const overtaken: Table = {
@@ -59,7 +59,7 @@ it("what a writer writes into a conversation that was reset meanwhile expires", 
 it.each([
   ["is being deleted", [set("resetting", { newSessionId: "the next", at: 0, mediaDeleted: 0 })]],
   ["was compacted", [set("first", 2), set("head", 2)]],
-])("so does what it writes where the conversation %s", async (_, steps) => {
+])("messages written after the conversation %s expire", async (_, steps) => {
   const { memory, holdOver, messages } = await heldSession();
   let isTaken = false;
   const overtaken: Table = {
@@ -77,7 +77,7 @@ it.each([
   expect(await messages()).toMatchObject([{ expiresAt: 1 + 24 * 3600 }]);
 });
 
-it("what it writes into the live conversation does not expire: it may be committed", async () => {
+it("messages written into the live conversation do not expire: they may be committed", async () => {
   const { memory, holdOver, messages } = await heldSession();
   const overtaken: Table = {
     ...memory,

@@ -32,7 +32,7 @@ describe("the parts of a file", () => {
     expect(bucket.keys()).toEqual([0, 1, 2].map((n) => transferPartKey(id, n)));
     expect((await read()).equals(content)).toBe(true);
     await expect(storeParts(bucket, sized, chunks(content, bytes), 2499)).rejects.toThrow(
-      "it has more than 2.5 KB",
+      "the file has more than 2.5 KB",
     );
   });
 

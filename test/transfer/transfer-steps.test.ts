@@ -153,16 +153,16 @@ describe("a transfer between two machines", () => {
 
   it.each<[string, string, () => Promise<unknown>, string]>([
     ["asked", "cannot read its file", () => meta({ error: "no such file" }), "laptop: no such file"],
-    ["asked", "tells no size", () => meta({}), "laptop: told no size"],
+    ["asked", "tells no size", () => meta({}), "laptop: reported no size"],
     [
       "asked",
       "has a file above 5 GB",
       () => meta({ size: 5 * 1024 ** 3 + 1 }),
-      "laptop: the file has 5.1 GB; a transfer holds at most 5 GB",
+      "laptop: the file has 5.1 GB; the limit of a transfer is 5 GB",
     ],
     ["offered", "refuses it", () => accept("no space"), "pi: no space"],
     ["sending", "gives up", () => complete({ error: "gone" }), "laptop: gone"],
-    ["sending", "tells no SHA-256", () => complete({}), "laptop: told no SHA-256"],
+    ["sending", "tells no SHA-256", () => complete({}), "laptop: reported no SHA-256"],
     ["stored", "gives up", () => done({ error: "full" }), "pi: full"],
     ["stored", "wrote too little", () => done({ bytesWritten: 1 }), "pi: wrote 1 of 2500 bytes"],
   ])(
@@ -240,7 +240,12 @@ describe("the URL of a part", () => {
       () => part({ mode: "client", id: "laptop" }, 0),
       { code: 404 },
     ],
-    ["behind the last part", "sending", () => part(laptop, 3), { code: 404, message: "part: there are 3" }],
+    [
+      "behind the last part",
+      "sending",
+      () => part(laptop, 3),
+      { code: 404, message: "part: the transfer has 3 parts, from 0" },
+    ],
     ["for the destination while the source sends", "sending", () => part(pi, 0), { code: 409 }],
     ["for the source while the destination fetches", "stored", () => part(laptop, 0), { code: 409 }],
     ["before the file is accepted", "offered", () => part(laptop, 0), { code: 409 }],
@@ -268,9 +273,8 @@ describe("a transfer", () => {
     expect(lateness(lively, now + 60 * minute + 10_000)).toBe("slow");
     expect(lateness({ ...lively, begunAt: undefined }, now + 2 * 60 * minute)).toBeUndefined();
     expect(lateness({ ...begun, step: "done" }, now + day)).toBeUndefined();
-    now += 60 * minute + 10_000;
-    const error = "laptop is too slow: a transfer takes at most an hour, and 10 seconds for each MB";
-    expect(await checkAlive(world, { ...begun, aliveUntil: now + 1 })).toMatchObject({ error });
+    now += 10 * minute;
+    expect(await checkAlive(world, begun)).toMatchObject({ error: "laptop made no progress for 10 minutes" });
   });
 
   it("goes on for ten minutes more with each step, and is kept for a day", async () => {

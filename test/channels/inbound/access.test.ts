@@ -15,20 +15,20 @@ const inRoom = (kind: string, room: string, sender: string) => ({
 });
 const allowlist = (...allowFrom: string[]): ChannelConfiguration => ({ dmPolicy: "allowlist", allowFrom });
 
-describe("who may write to a channel", () => {
-  it("is nobody where no policy is set, even with a list", () => {
+describe("the permission to write to a channel", () => {
+  it("is given to nobody without a policy, even with a list", () => {
     const closed = { allowed: false, reason: "closed" };
     expect(access(undefined, dm("1"))).toEqual(closed);
     expect(access({}, dm("1"))).toEqual(closed);
     expect(access({ allowFrom: ["1", "*"] }, dm("1"))).toEqual(closed);
   });
 
-  it("is everybody where it is open", () => {
+  it("is given to everybody when the channel is open", () => {
     expect(access({ dmPolicy: "open" }, dm("1"))).toEqual({ allowed: true });
     expect(access({ dmPolicy: "open" }, inRoom("group", "-5", "1"))).toEqual({ allowed: true });
   });
 
-  it("is who is listed, by the id in any of its forms", () => {
+  it("is given to listed ids in any of their forms", () => {
     const listed = allowlist("+31 6 28552611", "5001002003");
     for (const id of ["31628552611@s.whatsapp.net", "5001002003"]) {
       expect(access(listed, dm(id))).toEqual({ allowed: true });
@@ -38,11 +38,11 @@ describe("who may write to a channel", () => {
     expect(access({ dmPolicy: "allowlist" }, dm("8"))).toEqual({ allowed: false, reason: "allowlist" });
   });
 
-  it("is never settled by a name", () => {
+  it("never depends on a name", () => {
     expect(access(allowlist("Ann"), dm("1", "Ann"))).toEqual({ allowed: false, reason: "allowlist" });
   });
 
-  it("is compared by the rules of the channel alone", () => {
+  it("is decided only by the channel's rules", () => {
     const refused = { allowed: false, reason: "allowlist" };
     expect(access(allowlist("bob"), dm("bob:7"), "matrix")).toEqual(refused);
     expect(access(allowlist("bob"), dm("bob@c.us"), "matrix")).toEqual(refused);
@@ -50,7 +50,7 @@ describe("who may write to a channel", () => {
     expect(access(allowlist("u024be7lh"), dm("U024BE7LH"), "slack")).toEqual({ allowed: true });
   });
 
-  it("cannot be asked for by an id that would stand for another one in the list", () => {
+  it("cannot be requested by an id that would match another one in the list", () => {
     for (const id of ["*", " * ", " bob", "bob ", " "])
       expect(access({ dmPolicy: "pairing" }, dm(id), "matrix")).toEqual({
         allowed: false,
@@ -67,7 +67,7 @@ describe("who may write to a channel", () => {
     expect(access(allowlist("100123"), group)).toEqual({ allowed: false, reason: "allowlist" });
   });
 
-  it("may be asked for in a direct message where pairing is on", () => {
+  it("may be requested in a direct message when pairing is on", () => {
     const pairing: ChannelConfiguration = { dmPolicy: "pairing", allowFrom: ["7"] };
     expect(access(pairing, dm("7"))).toEqual({ allowed: true });
     expect(access(pairing, dm("8"))).toEqual({ allowed: false, reason: "pairing" });

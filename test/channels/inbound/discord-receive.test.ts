@@ -34,7 +34,7 @@ const option = (value: unknown, name = "message", type = 3) => ({ name, type, va
 const withOptions = (...options: object[]) => ({ data: { name: "gsv", type: 1, options } });
 
 describe("a call of Discord", () => {
-  it("is refused when it is no POST, or no interaction", async () => {
+  it("is refused when it is not a POST, or not an interaction", async () => {
     expect(await receive("{}", "GET")).toMatchObject({ status: "refused", httpStatus: 405 });
     const { id: _id, ...withoutId } = directCommand("hello");
     const bad = [
@@ -47,13 +47,13 @@ describe("a call of Discord", () => {
       expect(await receive(body), body).toMatchObject({ status: "refused", httpStatus: 400 });
   });
 
-  it("is read without the halves of characters that JSON can write, which no address of an answer may hold", async () => {
+  it("is read without lone surrogates, which no URL of an answer may contain", async () => {
     const message = await read({ ...directCommand("hello \ud83d"), token: "half\udc4d" });
     expect(message).toMatchObject({ text: "hello \ufffd", context: { interactionToken: "half\ufffd" } });
     expect(await read(directCommand("whole 👍"))).toMatchObject({ text: "whole 👍" });
   });
 
-  it("with a command that says nothing is answered so, to its sender alone", async () => {
+  it("with a command without content is answered accordingly, only to its sender", async () => {
     for (const empty of [
       directCommand("  "),
       directCommand("", withOptions()),
@@ -70,7 +70,7 @@ describe("a call of Discord", () => {
 });
 
 describe("a command on Discord", () => {
-  it("names the sender, the conversation, the moment, and how it is answered", async () => {
+  it("has the sender, the conversation, the time, and the data needed to answer", async () => {
     const interaction = directCommand(" hello\n  there ");
     expect(await read(interaction)).toEqual({
       eventId: interaction.id,
@@ -84,7 +84,7 @@ describe("a command on Discord", () => {
     });
   });
 
-  it("comes from a channel, a thread, a group, or somebody else's conversation", async () => {
+  it("may come from a channel, a thread, a group, or another person's conversation", async () => {
     expect(await read(guildCommand("hi"))).toMatchObject({
       peer: { kind: "channel", id: "645027906669510999", name: "general" },
       sender: { id: "53908232506183680", name: "Annie", handle: "ann_example" },
@@ -95,7 +95,7 @@ describe("a command on Discord", () => {
       id: "645027906669510999/9",
       name: "plans",
     });
-    // A channel has a parent too: its category.
+    // A channel also has a parent: its category.
     const channel = { id: "9", type: 0, name: "a", parent_id: "1" };
     expect((await read(guildCommand("hi", { channel, channel_id: "9" })))?.peer.id).toBe("9");
     const group = directCommand("hi", { context: 2, channel: { type: 3, name: "Trip" } });
@@ -103,7 +103,7 @@ describe("a command on Discord", () => {
     expect((await read(directCommand("hi", { context: 2 })))?.peer.kind).toBe("group");
   });
 
-  it("is read as Discord documents it, with no more than it must have", async () => {
+  it("is read as Discord documents it, with only the required fields", async () => {
     const documented = {
       type: 2,
       token: "A_UNIQUE_TOKEN",
@@ -125,7 +125,7 @@ describe("a command on Discord", () => {
     });
   });
 
-  it("takes the option called message, and a file beside it", async () => {
+  it("reads the option called message, and a file next to it", async () => {
     const options = [option("other", "tone"), option("hello"), option("11", "file", 11)];
     const url = "https://cdn.discordapp.com/ephemeral-attachments/1/11/a.png?ex=1&hm=2";
     const file = { id: "11", filename: "a.png", content_type: "image/png", size: 9, url };
@@ -138,7 +138,7 @@ describe("a command on Discord", () => {
     expect(await read(directCommand("", { data: alone }))).toMatchObject({ text: "", attachments: [{}] });
   });
 
-  it("on a voice message brings what can be listened to", async () => {
+  it("on a voice message has its audio", async () => {
     const voice = {
       ...{ id: "1", filename: "voice-message.ogg", content_type: "audio/ogg", size: 4000 },
       ...{ url: "https://cdn.discordapp.com/attachments/1/1/voice-message.ogg" },
@@ -148,13 +148,13 @@ describe("a command on Discord", () => {
     expect(found?.attachments).toMatchObject([{ type: "audio", voice: true, duration: 2.4 }]);
   });
 
-  it.each(["constructor", "__proto__"])("on a message that is not there brings nothing: %s", async (id) => {
+  it.each(["constructor", "__proto__"])("on a missing message has no content: %s", async (id) => {
     const interaction = messageCommand({ content: "what now?" });
     Object.assign(interaction.data as object, { target_id: id });
     await expect(read(interaction)).rejects.toThrow("The command has no message; write one.");
   });
 
-  it("on a message brings that message, by its writer's name", async () => {
+  it("on a message has that message, with its writer's name", async () => {
     const author = { id: "7", username: "bob" };
     expect((await read(messageCommand({ content: "what now?", author })))?.text).toBe(
       "[message: bob]\nwhat now?",

@@ -14,7 +14,7 @@ const file = (n: number, url = `https://files.example/${n}`): RemoteMedia => ({
 });
 
 describe("a message of a channel", () => {
-  it("that an inbox takes is left as it is", () => {
+  it("that fits into an inbox is not changed", () => {
     expect(said("hello", [file(1)])).toEqual({ text: "hello", attachments: [file(1)] });
     expect(said("x".repeat(98_000)).text).toBe("x".repeat(98_000));
   });
@@ -24,7 +24,7 @@ describe("a message of a channel", () => {
     ["emoji, never one half of a pair", "👩"],
     ["characters that JSON writes in six bytes", "\u0001"],
     ["lines", "\n"],
-  ])("that is too long is cut where it fits, and says so: %s", (_what, character) => {
+  ])("that is too long is cut to fit, with a note: %s", (_what, character) => {
     const text = character.repeat(80_000);
     const fitted = said(text);
     const entry = { ...rest, ...fitted, kind: "message", at: 1_780_000_000_000 } as const;
@@ -35,7 +35,7 @@ describe("a message of a channel", () => {
     expect(text.startsWith(fitted.text.slice(0, -note.length).replace(/\uFFFD$/, ""))).toBe(true);
   });
 
-  it("brings ten attachments at most, and none that is described at great length", () => {
+  it("has at most ten attachments, and none with a huge description", () => {
     const many = Array.from({ length: 12 }, (_, n) => file(n));
     const fitted = said("look", [file(0, "x".repeat(5000)), ...many]);
     expect(fitted.text).toBe("look\n[3 more attachments were left out]");

@@ -6,7 +6,7 @@ import { isMetaSigned } from "../../../shared/channels/whatsapp/whatsapp.ts";
 import { ed25519Key, signDiscord } from "../../support/platforms/discord/discord-signature.ts";
 
 describe("a secret", () => {
-  it("is the same or it is not, and none is none", () => {
+  it("equals only itself, and an empty one equals nothing", () => {
     expect(isSameSecret("abc", "abc")).toBe(true);
     for (const [given, secret] of [
       ["abc", "abd"],
@@ -45,7 +45,7 @@ describe("the signature of Slack", () => {
     return isSlackSigned({ headers, body: Buffer.from(given.body) }, given.secret, now);
   };
 
-  it("is that of Slack's own example", () => {
+  it("matches Slack's own example", () => {
     expect(check()).toBe(true);
     expect(check({ body: `${body} ` })).toBe(false);
     expect(check({ secret: secret.slice(1) })).toBe(false);
@@ -56,7 +56,7 @@ describe("the signature of Slack", () => {
       expect(check({ timestamp: other })).toBe(false);
   });
 
-  it("holds for five minutes, by either clock", () => {
+  it("is valid for five minutes, in both directions", () => {
     expect(check({}, at + 300_000)).toBe(true);
     expect(check({}, at + 301_000)).toBe(false);
     expect(check({}, at - 300_000)).toBe(true);
@@ -71,7 +71,7 @@ describe("the signature of Meta", () => {
   const check = (given: string | undefined, body = "Hello, World!", by: string | undefined = secret) =>
     isMetaSigned({ headers: { "x-hub-signature-256": given }, body: Buffer.from(body) }, by);
 
-  it("is HMAC-SHA256 of the body by the app's secret", () => {
+  it("is HMAC-SHA256 of the body with the app's secret", () => {
     expect(check(signature)).toBe(true);
     expect(check(signature, "Hello, World")).toBe(false);
     expect(check(signature, "Hello, World!", "another")).toBe(false);
@@ -101,7 +101,7 @@ const ed25519Examples = [
 ] as const;
 
 describe("the signature of Discord", () => {
-  it("is Ed25519, by the examples of its standard", () => {
+  it("is Ed25519, with the examples of its standard", () => {
     for (const [key, message, signature] of ed25519Examples) {
       const bytes = Buffer.from(message, "hex");
       expect(isEd25519Signed(key, signature, bytes)).toBe(true);
@@ -121,7 +121,7 @@ describe("the signature of Discord", () => {
       expect(isEd25519Signed(other, signature, Buffer.alloc(0))).toBe(false);
   });
 
-  it("is that of the timestamp and the body", () => {
+  it("covers the timestamp and the body", () => {
     const seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
     const { headers, body = "" } = signDiscord(ed25519Key(seed), '{"type":1}', "1780000000");
     const [[key]] = ed25519Examples;

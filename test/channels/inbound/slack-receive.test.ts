@@ -29,7 +29,7 @@ async function read(event: object): Promise<InboundMessage | undefined> {
 const textOf = async (event: object) => (await read(event))?.text;
 
 describe("a call of the Events API", () => {
-  it("is refused when it is no POST, or no call", async () => {
+  it("is refused when it is not a POST, or not a call", async () => {
     expect(await receive("{}", "GET")).toMatchObject({ status: "refused", httpStatus: 405 });
     const bad = [
       ...["", "{", "null", "[]", "7", "{}", '{"type":7}', '{"type":"url_verification"}'],
@@ -42,7 +42,7 @@ describe("a call of the Events API", () => {
       expect(await receive(body), body).toMatchObject({ status: "refused", httpStatus: 400 });
   });
 
-  it("with a direct message names the sender, the conversation and the moment", async () => {
+  it("with a direct message has the sender, the conversation and the time", async () => {
     const event = directMessage("hello\n  there", { ts: "1780000000.123456" });
     expect(await read(event)).toEqual({
       eventId: event.event_id,
@@ -69,19 +69,19 @@ describe("a call of the Events API", () => {
     expect(await read(appMention("hi"))).not.toHaveProperty("context");
   });
 
-  it("with an answer to the bot in a thread is a mention, and with one to somebody else is none", async () => {
+  it("with an answer to the bot in a thread is a mention, and to somebody else is not", async () => {
     const reply = (parent_user_id: string, text = "yes") =>
       channelMessage(text, { thread_ts: "1780000000.000001", parent_user_id });
     expect(await read(reply("U0LAN0Z89"))).toMatchObject({ wasMentioned: true });
     expect(await read(reply("U061F7AUR"))).toMatchObject({ wasMentioned: false });
-    // These come as mentions too, as events of their own.
+    // These also arrive as mentions, in separate events.
     expect(await read(reply("U0LAN0Z89", "<@U0LAN0Z89> yes"))).toBeUndefined();
     expect(await read(channelMessage("you, <@U0LAN0Z89|gsv>?"))).toBeUndefined();
     expect(await read(directMessage("<@U0LAN0Z89> hello"))).toMatchObject({ text: "hello" });
     expect(await read(channelMessage("hello"))).toMatchObject({ wasMentioned: false });
   });
 
-  it("loses the bot's name at its start, where it is spoken to", async () => {
+  it("drops the bot's name at its start", async () => {
     expect(await textOf(appMention("<@U0LAN0Z89> hello"))).toBe("hello");
     expect(await textOf(appMention(" <@U0LAN0Z89|gsv>, /status"))).toBe("/status");
     expect(await textOf(appMention("hey <@U0LAN0Z89>"))).toBe("hey @U0LAN0Z89");
@@ -89,7 +89,7 @@ describe("a call of the Events API", () => {
     expect(await textOf(appMention("<@U0LAN0Z89>"))).toBe("@U0LAN0Z89");
   });
 
-  it("brings files with the text, and mentions files that Slack does not store", async () => {
+  it("has files next to the text, and notes about those that Slack does not host", async () => {
     const url_private = "https://files.slack.com/files-pri/T061EG9R6-F1/ghost.png";
     const files = [
       { id: "F1", name: "ghost [1].png", mimetype: "image/png", mode: "hosted", size: 5, url_private },
@@ -107,13 +107,13 @@ describe("a call of the Events API", () => {
     expect(await read(directMessage("", { files: files.slice(0, 1) }))).toMatchObject({ text: "" });
   });
 
-  it("brings a clip that was spoken as a voice note", async () => {
+  it("has a spoken clip as a voice note", async () => {
     const clip = { id: "F1", mimetype: "audio/mp4", subtype: "slack_audio", duration_ms: 2500 };
     const message = await read(directMessage("", { subtype: "file_share", files: [clip] }));
     expect(message?.attachments).toMatchObject([{ type: "audio", voice: true, duration: 2.5 }]);
   });
 
-  it("that is nothing to the agent is taken and holds no message", async () => {
+  it("that does not concern the agent is accepted without a message", async () => {
     const nothing = [
       envelopeOf({ type: "reaction_added", user: "U1", event_ts: "1.2" }),
       directMessage(""),
@@ -147,7 +147,7 @@ describe("Slack's marks", () => {
     for (const [given, text] of expected) expect(decodeSlackText(given)).toBe(text);
   });
 
-  it("are none of an answer's", () => {
+  it("do not occur in an answer", () => {
     expect(encodeSlackText("<!channel> & <@U1>")).toBe("&lt;!channel&gt; &amp; &lt;@U1&gt;");
     for (const text of ["a < b && c > d", "&amp;", "<x|y>", "plain"])
       expect(decodeSlackText(encodeSlackText(text))).toBe(text);

@@ -51,7 +51,7 @@ const botId = () => server.bot.id;
 const fromBot = (text: string) => textUpdate(text, { from: { ...server.bot } }).message;
 
 describe("a call of Telegram's webhook", () => {
-  it("is refused without the secret or with another", async () => {
+  it("is refused without the secret or with a wrong one", async () => {
     const body = JSON.stringify(textUpdate("hello"));
     for (const secret of [
       "",
@@ -66,11 +66,11 @@ describe("a call of Telegram's webhook", () => {
     expect(await post(body, "")).toMatchObject({ status: "refused", httpStatus: 401 });
   });
 
-  it("is refused when it is no POST", async () => {
+  it("is refused when it is not a POST", async () => {
     expect(await post("", webhookSecret, "GET")).toMatchObject({ status: "refused", httpStatus: 405 });
   });
 
-  it("is refused when its body is no update, but only once it is verified", async () => {
+  it("is refused when its body is not an update, but only after verification", async () => {
     const bad = [
       ...["", "{", "null", "[]", "1", '"text"', "{}", '{"update_id":"1"}', '{"update_id":1.5}'],
       '{"update_id":1,"message":7}',
@@ -86,7 +86,7 @@ describe("a call of Telegram's webhook", () => {
 });
 
 describe("an update of Telegram", () => {
-  it("with a private message names the sender, the chat and the moment", async () => {
+  it("with a private message has the sender, the chat and the time", async () => {
     const update = textUpdate("hello\n  there", { date: 1_780_000_000, messageId: 77 });
     expect(await read(update)).toEqual({
       eventId: String(update.update_id),
@@ -100,7 +100,7 @@ describe("an update of Telegram", () => {
     expect(server.calls).toEqual([]);
   });
 
-  it("tells which message it answers", async () => {
+  it("has the message that it answers", async () => {
     const replyTo = textUpdate("the question", { messageId: 5 }).message;
     const photo = photoUpdate("p", "a caption", { messageId: 6 }).message;
     expect(await read(textUpdate("yes", { replyTo }))).toMatchObject({
@@ -119,7 +119,7 @@ describe("an update of Telegram", () => {
     });
   });
 
-  it("brings media beside the caption: the largest photo, voice notes, files", async () => {
+  it("has media next to the caption: the largest photo, voice notes, files", async () => {
     const plan = { name: "plan [1]\n.pdf", mimeType: "application/pdf" };
     const pdf = { filename: plan.name, mimeType: plan.mimeType, size: 1024, source: { fileId: "d" } };
     const file = { file_id: "f", file_unique_id: "u", duration: 4 };
@@ -146,7 +146,7 @@ describe("an update of Telegram", () => {
       expect(await read(update)).toMatchObject({ text, attachments: [media] });
   });
 
-  it("brings, in a group, the file that it answers, which the agent has not seen yet", async () => {
+  it("has, in a group, the file that it answers, which the agent has not seen", async () => {
     const photo = photoUpdate("p", undefined, { messageId: 6, from: { id: 7 } }).message;
     const ask = `@${server.bot.username} what is this?`;
     expect(await read(groupUpdate(ask, { replyTo: photo }))).toMatchObject({
@@ -159,7 +159,7 @@ describe("an update of Telegram", () => {
     expect(await read(groupUpdate(ask, { replyTo: own }))).not.toHaveProperty("attachments");
   });
 
-  it("mentions content that is neither text nor a file", async () => {
+  it("has a note about content that is neither text nor a file", async () => {
     const expected: [TelegramUpdate, string][] = [
       [textWith({ sticker: { file_id: "s", emoji: "👍" } }), "[sticker: 👍]"],
       [textWith({ location: { latitude: 52.37, longitude: 4.9 } }), "[location: 52.37, 4.9]"],
@@ -172,7 +172,7 @@ describe("an update of Telegram", () => {
     }
   });
 
-  it("that is nothing to the agent is taken and holds no message", async () => {
+  it("that does not concern the agent is accepted without a message", async () => {
     const original = textUpdate("hello");
     const nothing: TelegramUpdate[] = [
       editedUpdate(original, "hello!"),
@@ -206,11 +206,11 @@ describe("an update of Telegram", () => {
       peer: { kind: "dm", id: "5001002003" },
       context: { threadId: "8" },
     });
-    // Outside of a forum, replies have a thread too, and are the group's all the same.
+    // Outside a forum, replies also have a thread, but belong to the group.
     expect((await read(groupWith("hi", { message_thread_id: 8 })))?.peer.kind).toBe("group");
   });
 
-  it("of an anonymous administrator is the group's, not the placeholder's", async () => {
+  it("of an anonymous administrator has the group as sender, not the placeholder", async () => {
     const speaksAsGroup = {
       from: { id: 1_087_968_824, is_bot: true, first_name: "Group" },
       sender_chat: { id: -1_001_234_567_890, type: "supergroup", title: "Family" },
@@ -249,7 +249,7 @@ describe("the bot is mentioned in a room", () => {
     expect(await wasMentioned(groupUpdate("yes", { replyTo: textUpdate("of Ann").message }))).toBe(false);
   });
 
-  it("by no message of a topic that it opened, unless the message says so", async () => {
+  it("by no message of a topic that it opened, unless the message mentions it", async () => {
     const opened = { ...fromBot(""), text: undefined, forum_topic_created: { name: "Trip" } };
     const update = groupWith("hi", {
       is_topic_message: true,
@@ -261,12 +261,12 @@ describe("the bot is mentioned in a room", () => {
     expect(message?.replyToId).toBeUndefined();
   });
 
-  it("with one question to Telegram for its username, however many messages ask for it", async () => {
+  it("with one request to Telegram for its username, for any number of messages", async () => {
     for (const text of ["no name", "@one_name", "@gsv_test_bot", "@another"]) await read(groupUpdate(text));
     expect(server.calls.map(({ method }) => method)).toEqual(["getMe"]);
   });
 
-  it("or unknown while Telegram does not say its name: the update has to come again", async () => {
+  it("is unknown while Telegram does not return its username: the update must be redelivered", async () => {
     server.fail("getMe", { status: 502, description: `Bad Gateway for bot${server.token}` });
     const failed = read(groupUpdate("hello @gsv_test_bot"));
     await expect(failed).rejects.toThrow("cannot read the bot's username: 502 Bad Gateway for bot***");
@@ -277,7 +277,7 @@ describe("the bot is mentioned in a room", () => {
 describe("a command on Telegram", () => {
   const textOf = async (update: TelegramUpdate) => (await read(update))?.text;
 
-  it("loses the bot's name, behind it or ahead of it", async () => {
+  it("drops the bot's name after it or before it", async () => {
     expect(await textOf(groupUpdate("/status@gsv_test_bot"))).toBe("/status");
     expect(await textOf(groupUpdate("/model@GSV_test_bot openai/gpt-5"))).toBe("/model openai/gpt-5");
     expect(await textOf(groupUpdate("@gsv_test_bot /status"))).toBe("/status");
@@ -285,7 +285,7 @@ describe("a command on Telegram", () => {
     expect(await textOf(textUpdate("/new@gsv_test_bot"))).toBe("/new");
   });
 
-  it("for another bot, and any other text, stays as it is", async () => {
+  it("for another bot, and any other text, is not changed", async () => {
     for (const text of ["/status@other_bot", "@other_bot /status", "@gsv_test_bot hello /status", "/a/b@c"]) {
       expect(await textOf(groupUpdate(text))).toBe(text);
     }
@@ -303,7 +303,7 @@ function groupWith(text: string, content: object): TelegramUpdate {
 }
 
 describe("a group that becomes a supergroup", () => {
-  it("says its new id in the log, and nothing to the agent", async () => {
+  it("has its new id in the log, and sends nothing to the agent", async () => {
     const lines: string[] = [];
     const stdout = vi
       .spyOn(process.stdout, "write")
@@ -323,7 +323,7 @@ describe("a group that becomes a supergroup", () => {
 });
 
 describe("a file on Telegram", () => {
-  it("is found by its path, unless a server that runs with --local has it on its own disk", async () => {
+  it("is located by its path, unless a server that runs with --local has it on its own disk", async () => {
     server.addFile("f1", { path: "documents/a b.pdf", bytes: Buffer.from("%PDF") });
     server.addFile("f2", { path: "/var/lib/telegram-bot-api/documents/a.pdf", bytes: Buffer.from("%PDF") });
     expect(await telegram.locate?.(account, { fileId: "f1" })).toEqual({

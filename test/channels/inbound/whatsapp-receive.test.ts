@@ -30,7 +30,7 @@ async function readAll(notification: object) {
 const read = async (message: WhatsappMessage) => (await readAll(notify(message)))[0];
 
 describe("a call of WhatsApp's webhook", () => {
-  it("is refused when it is of another method, or no notification", async () => {
+  it("is refused for another method, or when it is not a notification", async () => {
     expect(await receive("{}", "PUT")).toMatchObject({ status: "refused", httpStatus: 405 });
     const bad = [
       ...["", "{", "null", "[]", "7", "{}", '{"object":"page","entry":[]}'],
@@ -42,7 +42,7 @@ describe("a call of WhatsApp's webhook", () => {
       expect(await receive(body), body).toMatchObject({ status: "refused", httpStatus: 400 });
   });
 
-  it("may hold nothing to read, in parts or at all", async () => {
+  it("may have nothing to read, in parts or at all", async () => {
     const nothing = [
       notificationOf(),
       notificationOf(changeOf({})),
@@ -55,7 +55,7 @@ describe("a call of WhatsApp's webhook", () => {
 });
 
 describe("a message of WhatsApp", () => {
-  it("names the sender, the moment, and the message that it answers", async () => {
+  it("has the sender, the time, and the message that it answers", async () => {
     const message = {
       ...whatsappMessage("hello\n  there"),
       timestamp: "1780000000",
@@ -78,7 +78,7 @@ describe("a message of WhatsApp", () => {
     expect(found?.sender).not.toHaveProperty("name");
   });
 
-  it("brings media beside the caption", async () => {
+  it("has media next to the caption", async () => {
     const media = (mime_type: string) => ({ id: "1003383421387256", mime_type, sha256: "…" });
     const [jpeg, mp4, opus] = [media("image/jpeg"), media("video/mp4"), media("audio/ogg; codecs=opus")];
     const pdf = { ...media("application/pdf"), filename: "plan.pdf" };
@@ -100,7 +100,7 @@ describe("a message of WhatsApp", () => {
     expect(song?.attachments?.[0]).not.toHaveProperty("voice");
   });
 
-  it("mentions content that is neither text nor a file", async () => {
+  it("has a note about content that is neither text nor a file", async () => {
     const media = { id: "1003383421387256", mime_type: "image/webp", sha256: "…" };
     const expected: [Record<string, unknown>, string][] = [
       [{ type: "sticker", sticker: { ...media, animated: false } }, "[sticker]"],
@@ -114,7 +114,7 @@ describe("a message of WhatsApp", () => {
     for (const [content, text] of expected) expect((await read(whatsappMessage(content)))?.text).toBe(text);
   });
 
-  it("may be a choice from what was offered", async () => {
+  it("may be a choice from a list", async () => {
     const chosen = (interactive: object) => whatsappMessage({ type: "interactive", interactive });
     const button = { type: "button_reply", button_reply: { id: "1", title: "Yes" } };
     const list = { type: "list_reply", list_reply: { id: "1", title: "Tuesday", description: "noon" } };
@@ -124,7 +124,7 @@ describe("a message of WhatsApp", () => {
     expect((await read(quick))?.text).toBe("No");
   });
 
-  it("that is nothing to the agent is taken and left", async () => {
+  it("that does not concern the agent is accepted and ignored", async () => {
     const nothing = [
       whatsappMessage({ type: "reaction", reaction: { message_id: "wamid.1", emoji: "👍" } }),
       whatsappMessage({ type: "system", system: { type: "user_changed_number", body: "…" } }),

@@ -4,7 +4,7 @@ import { claimMessage, keepMessage } from "../../../shared/channels/bridge/bridg
 import { claimPart } from "../../../shared/channels/outbound/sender.ts";
 import type { Table } from "../../../shared/world/world.ts";
 
-/** The table, whose updates are made twice, as the SDK does when the answer is lost. */
+/** The table, whose updates are made twice, as the SDK does after a lost response. */
 function repeating(table: Table): Table {
   return {
     ...table,

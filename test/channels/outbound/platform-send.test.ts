@@ -37,7 +37,7 @@ describe.each(Object.entries(channels))("sending on %s", (name, channel) => {
       context,
     });
 
-  it("goes to the platform's own servers unless another address is configured", async () => {
+  it("uses the platform's own servers unless another URL is configured", async () => {
     const asked: string[] = [];
     vi.stubGlobal("fetch", async (url: string) => {
       asked.push(url);
@@ -48,7 +48,7 @@ describe.each(Object.entries(channels))("sending on %s", (name, channel) => {
     expect(asked).toEqual([own[name]]);
   });
 
-  it("follows no redirect, with the token", async () => {
+  it("does not follow a redirect with the token", async () => {
     const there: string[] = [];
     const target = createServer((request, response) => {
       there.push(request.url ?? "");
@@ -62,7 +62,7 @@ describe.each(Object.entries(channels))("sending on %s", (name, channel) => {
     close(target, page);
   });
 
-  it("may succeed later where there is no connection, no answer in time, or a page in place of one", async () => {
+  it("can be retried without a connection, an answer in time, or a valid answer", async () => {
     const page = createServer((_request, response) =>
       response.writeHead(503).end("<html>maintenance</html>"),
     );
@@ -90,7 +90,7 @@ describe.each(Object.entries(channels))("sending on %s", (name, channel) => {
     close(silent);
   });
 
-  it("never tells the token, whatever the platform says", async () => {
+  it("never reveals the token, whatever the platform answers", async () => {
     const said = { ok: false, error: token, description: token, message: `a ${token} b` };
     for (const body of [said, { error: { code: 1, message: token } }]) {
       const page = createServer((_request, response) => response.writeHead(400).end(JSON.stringify(body)));
@@ -99,14 +99,14 @@ describe.each(Object.entries(channels))("sending on %s", (name, channel) => {
     }
   });
 
-  it("shows that an answer is being written without ever failing", async () => {
+  it("shows a typing indicator without ever failing", async () => {
     const typing = (over: Channel) =>
       over.typing(accountAt("http://127.0.0.1:1"), { peer: { kind: "dm", id: "1" }, replyToId: "3" });
     await expect(typing(channel)).resolves.toBeUndefined();
   });
 });
 
-/** The platform's clock: the timeout's own, brought forward. @returns what was asked for */
+/** The platform's clock: the timeout's own, moved forward. @returns the requested time */
 function shortTimeouts(): number[] {
   const asked: number[] = [];
   const timeout = AbortSignal.timeout.bind(AbortSignal);

@@ -4,7 +4,7 @@ import type { ChannelName } from "../../../shared/channels/channels.ts";
 import { type Platform, platformNames, platformStarts } from "../../support/platforms/platforms.ts";
 import { TurnBench } from "../turn-bench.ts";
 
-/** A call of a platform's API, as it left. */
+/** A call of a platform's API, as sent. */
 interface Call {
   /** `{method} {path}` */
   to: string;
@@ -12,7 +12,7 @@ interface Call {
   body?: unknown;
 }
 
-/** A request as its platform publishes it: nothing may be missing, and nothing else may be there. */
+/** A request as its platform documents it: no field may be missing or additional. */
 interface Shape {
   to: RegExp;
   headers?: Record<string, RegExp>;
@@ -47,14 +47,14 @@ const discordMessage = v.strictObject({
 const discord = { "user-agent": /^DiscordBot \([^,]+, [\d.]+\)$/ };
 const asBot = { ...discord, authorization: /^Bot \S+$/ };
 const file = v.instance(File);
-/** Form data with the file and its JSON. */
+/** Form data with the file next to its JSON. */
 const discordFile = v.strictObject({
   payload_json: v.literal(JSON.stringify({ allowed_mentions: { parse: [] } })),
   "files[0]": file,
 });
 const interaction = "/api/v10/webhooks/\\d+/[\\w%-]+";
 
-/** Every call that is made, but for the downloads of files. */
+/** Every call, except downloads of files. */
 const shapes: Record<ChannelName, Record<string, Shape>> = {
   // https://core.telegram.org/bots/api
   telegram: {
@@ -215,7 +215,7 @@ describe.each(platformNames)("%s", (name) => {
     await bench.close();
   });
 
-  /** Somebody sends a file, and is sent it back. */
+  /** A person sends a file, and gets it back. */
   async function sendFileBack(): Promise<void> {
     const { reply } = bench;
     bench.reply = { text: "kept" };
@@ -229,7 +229,7 @@ describe.each(platformNames)("%s", (name) => {
     bench.reply = reply;
   }
 
-  it("is called as it publishes, for every kind of call that there is", async () => {
+  it("is called as documented, for every kind of call", async () => {
     bench.reply = { text: "hello\n\n".repeat(platform.maxText / 4) };
     for (const event of [platform.direct("hello"), platform.direct("/status"), platform.inRoom?.("hello")]) {
       if (!event) continue;
@@ -237,7 +237,7 @@ describe.each(platformNames)("%s", (name) => {
       await bench.runAgents();
     }
     await sendFileBack();
-    // The answer to this one comes too late to be one to the command.
+    // The answer to this one is too late for the command's response.
     await bench.deliver(platform.inRoom?.("and later?") ?? platform.direct("and later?"));
     bench.pass(16 * 60_000);
     await bench.runAgents();

@@ -60,14 +60,14 @@ describe("a file on Telegram", () => {
     ["audio/mpeg", "audio"],
     ["video/mp4", "video"],
     ["application/pdf", "document"],
-  ])("is sent as what it is: %s as a %s", async (mimeType, field) => {
+  ])("is sent by its type: %s as a %s", async (mimeType, field) => {
     const outcome = await send({ ...plan, mimeType });
     expect(outcome).toEqual({ status: "sent", messageId: String(telegram.sent.at(-1)?.message_id) });
     expect(telegram.uploads).toMatchObject([{ field, file: { name: plan.filename, type: mimeType } }]);
     expect(await bytesOf(telegram.uploads[0]?.file)).toEqual(plan.body);
   });
 
-  it("is a document where Telegram does not take it as a photo", async () => {
+  it("is sent as a document when Telegram rejects it as a photo", async () => {
     expect(await send({ ...photo, body: Buffer.alloc(11 * 1024 * 1024) })).toMatchObject({ status: "sent" });
     expect(telegram.uploads).toMatchObject([{ field: "document" }]);
   });
@@ -81,7 +81,7 @@ describe("a file on Telegram", () => {
     });
   });
 
-  it("is waited with, or given up, as a text is", async () => {
+  it("is retried, or given up, like a text", async () => {
     telegram.fail("sendPhoto", { retryAfter: 3 });
     expect(await send(photo)).toMatchObject({ status: "retry", retryAfterMs: 3000 });
     const blocked = { status: 403, description: "Forbidden: bot was blocked by the user" };
@@ -106,7 +106,7 @@ describe("a file on WhatsApp", () => {
   afterEach(() => whatsapp.away.clear());
 
   it.each([photo, plan, { ...plan, mimeType: "audio/ogg" }, { ...plan, mimeType: "video/mp4" }])(
-    "is uploaded and then sent as what it is: $mimeType",
+    "is uploaded and then sent by its type: $mimeType",
     async (file) => {
       expect(await send(file, "wamid.1")).toEqual({ status: "sent", messageId: whatsapp.sent[0]?.id });
       expect(whatsapp.sent).toMatchObject([{ to: "16505551234", replyTo: "wamid.1" }]);
@@ -114,7 +114,7 @@ describe("a file on WhatsApp", () => {
     },
   );
 
-  it("has its name only as a document", async () => {
+  it("has a name only as a document", async () => {
     await send(plan);
     const { body } = whatsapp.calls.at(-1) ?? {};
     expect(body).toMatchObject({ type: "document", document: { filename: plan.filename } });
@@ -122,7 +122,7 @@ describe("a file on WhatsApp", () => {
     expect(whatsapp.calls.at(-1)?.body?.image).toEqual({ id: expect.any(String) });
   });
 
-  it("of a type that WhatsApp does not take is not tried", async () => {
+  it("of a type that WhatsApp does not accept is not sent", async () => {
     const calls = whatsapp.calls.length;
     expect(await send({ ...plan, mimeType: "application/zip" })).toEqual({
       status: "failed",
@@ -131,7 +131,7 @@ describe("a file on WhatsApp", () => {
     expect(whatsapp.calls).toHaveLength(calls);
   });
 
-  it("that is too large, or comes a day too late, fails with the reason", async () => {
+  it("that is too large, or a day too late, fails with the reason", async () => {
     expect(await send({ ...photo, body: imageBytes("image/jpeg", 6_000_000) })).toEqual({
       status: "failed",
       reason: "131053 Media upload error",
@@ -155,7 +155,7 @@ describe("a file on Slack", () => {
     slack.uploads.length = 0;
   });
 
-  it("is uploaded, and then shared where it belongs", async () => {
+  it("is uploaded, and then shared in its conversation", async () => {
     expect(await send(plan)).toEqual({ status: "sent", messageId: "F0UP1" });
     expect(slack.uploads).toMatchObject([{ name: plan.filename, length: 4, channel: "D024BE91L" }]);
     expect(slack.uploads[0]).not.toHaveProperty("thread_ts");
@@ -170,7 +170,7 @@ describe("a file on Slack", () => {
     ["the address is asked for", "getUploadURLExternal"],
     ["it is uploaded", "/upload/"],
     ["it is shared", "completeUploadExternal"],
-  ])("may fail where %s: later where that passes, else with the reason", async (_step, part) => {
+  ])("may fail at %s: retryable if temporary, else with the reason", async (_step, part) => {
     slack.fail(part, { status: 503, body: "<html>" });
     expect(await send(plan)).toMatchObject({ status: "retry", reason: expect.stringMatching(/503/) });
     slack.fail(part, { status: 403, body: { ok: false, error: "missing_scope", needed: "files:write" } });
@@ -178,7 +178,7 @@ describe("a file on Slack", () => {
     expect(slack.uploads.filter(({ channel }) => channel)).toEqual([]);
   });
 
-  it("that the app may not upload tells which permission is missing", async () => {
+  it("that the app may not upload reports the missing permission", async () => {
     slack.fail("getUploadURLExternal", {
       status: 200,
       body: { ok: false, error: "missing_scope", needed: "files:write" },
@@ -209,7 +209,7 @@ describe("a file on Discord", () => {
     discord.uploads.length = 0;
   });
 
-  it("is a message of the bot's, which notifies nobody", async () => {
+  it("is a message of the bot, which notifies nobody", async () => {
     expect(await send(plan)).toEqual({ status: "sent", messageId: discord.messages[0]?.id });
     expect(discord.messages).toMatchObject([
       { channel_id: room, attachments: [{ filename: plan.filename, content_type: "application/pdf" }] },
@@ -219,13 +219,13 @@ describe("a file on Discord", () => {
     expect(payload).toEqual({ allowed_mentions: { parse: [] } });
   });
 
-  it("follows the answer to an interaction, or takes its place where there is none", async () => {
+  it("follows the answer to an interaction, or replaces the deferred response", async () => {
     await send(photo, interaction("an answer"));
     expect(discord.interactions.get("t")?.followups).toMatchObject([{ attachments: [{}] }]);
     const waiting = interaction("");
     await send(photo, waiting, "7");
     expect(discord.interactions.get("t")?.original).toMatchObject({ attachments: [{}], flags: 0 });
-    // The existing content stays.
+    // The existing answer stays.
     await send(plan, waiting, "7");
     expect(discord.interactions.get("t")?.original.attachments).toMatchObject([{ filename: "a.jpg" }]);
     expect(discord.interactions.get("t")?.followups).toHaveLength(1);

@@ -13,7 +13,7 @@ let deliveries = 0;
 let id: string;
 
 const toAnn = originOf("dm", "5001002003", "3");
-/** Three parts of Telegram's size. */
+/** Three parts of Telegram's maximum length. */
 const long = ["a", "b", "c"].map((letter) => letter.repeat(3000)).join("\n\n");
 
 beforeAll(async () => {
@@ -33,13 +33,13 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Waiting moves the clock, and lets others go on. */
+/** Waiting moves the clock, and lets others run. */
 const wait = async (ms: number) => {
   waits.push(ms);
   clock += ms;
   await new Promise((resolve) => setImmediate(resolve));
 };
-/** No time passes, so that however slow the first sender is, its claim holds. */
+/** No time passes, so that the first sender's claim holds, however slow it is. */
 const patient = () => new Promise((resolve) => setImmediate(resolve));
 const senderOver = (table: Table = on.table, over: Channels = channels): ChannelSender =>
   createChannelSender({ ...on, table, channels: over, now: () => clock, wait });
@@ -50,14 +50,14 @@ const logged = (event: string) => lines.filter((line) => line.event === event);
 const plan = { filename: "plan.pdf", mimeType: "application/pdf", body: Buffer.from("%PDF") };
 
 describe("delivering a file", () => {
-  it("comes after the text, with a receipt of its own: a repeat sends neither again", async () => {
+  it("comes after the text, with its own receipt: a repeat sends neither again", async () => {
     for (let time = 0; time < 2; time++)
       expect(await senderOver().deliver(toAnn, id, "look", plan)).toEqual({ ok: true });
     expect(on.telegram.calls.map(({ method }) => method)).toEqual(["sendMessage", "sendDocument"]);
     expect(await receipt(1)).toMatchObject({ state: "sent" });
   });
 
-  it("is one message where there is no text, and answers", async () => {
+  it("is one message without text, and replies", async () => {
     const inGroup = originOf("group", "-1001", "7");
     expect(await senderOver().deliver(inGroup, id, "", plan)).toEqual({ ok: true });
     expect(on.telegram.calls).toMatchObject([
@@ -65,7 +65,7 @@ describe("delivering a file", () => {
     ]);
   });
 
-  it("is tried again where that may help, and has more time than a text", async () => {
+  it("is retried when that may help, and has a longer time limit than a text", async () => {
     on.telegram.fail("sendDocument", { retryAfter: 2 });
     expect(await senderOver().deliver(toAnn, id, "", plan)).toEqual({ ok: true });
     expect(waits).toEqual([2000]);
@@ -75,7 +75,7 @@ describe("delivering a file", () => {
     await expect.poll(async () => (await claim())?.claimedUntil).toBe(clock + 65_000);
   });
 
-  it("fails where the platform takes none, before anything is sent", async () => {
+  it("fails when the platform accepts no files, before anything is sent", async () => {
     const telegram = { ...channels.telegram, sendFile: undefined };
     const sender = senderOver(on.table, { telegram } as Channels);
     const reason = "telegram accepts no files";
@@ -85,7 +85,7 @@ describe("delivering a file", () => {
 });
 
 describe("delivering to a channel", () => {
-  it("sends the text and keeps a receipt for a week", async () => {
+  it("sends the text and stores a receipt for a week", async () => {
     expect(await senderOver().deliver(toAnn, id, "hello")).toEqual({ ok: true });
     expect(on.telegram.calls).toEqual([
       {
@@ -111,19 +111,19 @@ describe("delivering to a channel", () => {
     expect(await receipt(3)).toBeUndefined();
   });
 
-  it("sends nothing again when it is repeated", async () => {
+  it("sends nothing again when repeated", async () => {
     await senderOver().deliver(toAnn, id, long);
     clock += 3_600_000;
     expect(await senderOver().deliver(toAnn, id, long)).toEqual({ ok: true });
     expect(sentTexts()).toEqual(["a", "b", "c"]);
   });
 
-  it("has nothing to send for an empty text", async () => {
+  it("sends nothing for an empty text", async () => {
     expect(await senderOver().deliver(toAnn, id, " \n")).toEqual({ ok: true });
     expect(on.telegram.calls).toEqual([]);
   });
 
-  it("sends once when several deliver the same at once", async () => {
+  it("sends once for several concurrent deliveries", async () => {
     const options = { ...on, now: () => clock, wait: patient };
     const senders = Array.from({ length: 5 }, () => createChannelSender(options));
     const all = senders.map((sender) => sender.deliver(toAnn, id, long));
@@ -132,7 +132,7 @@ describe("delivering to a channel", () => {
     expect(logged("channel.resend")).toEqual([]);
   });
 
-  it("takes a receipt that has expired, and is not deleted yet, for none", async () => {
+  it("ignores an expired receipt that is not deleted yet", async () => {
     await senderOver().deliver(toAnn, id, "hello");
     clock += 8 * 86_400_000;
     await senderOver().deliver(toAnn, id, "hello");
@@ -141,7 +141,7 @@ describe("delivering to a channel", () => {
 });
 
 describe("a crash during a delivery", () => {
-  it("loses nothing and doubles nothing, but for the one step that nobody can know of", async () => {
+  it("loses and duplicates nothing, except the one step with an unknown outcome", async () => {
     const steps = await stepsOf((table, over) => senderOver(table, over).deliver(toAnn, id, long));
     expect(steps).toEqual(Array(3).fill(["put", "send", "update"]).flat());
     for (const [index, step] of steps.entries()) {
@@ -158,7 +158,7 @@ describe("a crash during a delivery", () => {
           (step === "send" && moment === "after") || (step === "update" && moment === "before");
         const doubled = isUnknowable ? ["abc"[part]] : [];
         expect(sentTexts().sort(), `${moment} ${step} ${part}`).toEqual(["a", "b", "c", ...doubled].sort());
-        // A part that was claimed and perhaps sent is noted when it is sent again.
+        // A part that was claimed and perhaps sent is logged when it is sent again.
         const isClaimed = isUnknowable || (step === "put" && moment === "after") || step === "send";
         expect(logged("channel.resend")).toHaveLength(isClaimed ? 1 : 0);
         expect(logged("channel.resend").every((line) => line.part === part && line.deliveryId === id)).toBe(
@@ -168,7 +168,7 @@ describe("a crash during a delivery", () => {
     }
   });
 
-  it("leaves what is to be sent again to one of all that come for it", async () => {
+  it("leaves an unsent part to one of all concurrent senders", async () => {
     const { table, over } = dieAt(1, "before");
     await expect(senderOver(table, over).deliver(toAnn, id, "hello")).rejects.toThrow("the process died");
     clock += 30_000;
@@ -179,20 +179,20 @@ describe("a crash during a delivery", () => {
     expect(logged("channel.resend")).toHaveLength(1);
   });
 
-  it("leaves a part to the sender that began it for as long as that may take", async () => {
+  it("respects the claim on a part for its maximum duration", async () => {
     const { table, over } = dieAt(1, "before");
     await expect(senderOver(table, over).deliver(toAnn, id, "hello")).rejects.toThrow("the process died");
     expect(await senderOver().deliver(toAnn, id, "hello")).toEqual({ ok: true });
     const waited = waits.reduce((sum, ms) => sum + ms, 0);
-    // 15 s that the sender may take, and 5 s by which its clock may differ.
+    // 15 s for the sender, and 5 s for the difference of the clocks.
     expect(waited).toBeGreaterThan(15_000);
     expect(waited).toBeLessThanOrEqual(21_000);
     expect(on.telegram.sent).toHaveLength(1);
   });
 });
 
-describe("a platform that does not take a message", () => {
-  it("is given the time it asks for", async () => {
+describe("a platform that does not accept a message", () => {
+  it("gets the wait that it asks for", async () => {
     on.telegram.fail("sendMessage", { retryAfter: 3 }, { retryAfter: 15 });
     expect(await senderOver().deliver(toAnn, id, "hello")).toEqual({ ok: true });
     expect(waits).toEqual([3000, 15_000]);
@@ -200,7 +200,7 @@ describe("a platform that does not take a message", () => {
     expect(logged("channel.retry")).toHaveLength(2);
   });
 
-  it("is not asked again when it wants more time than there is", async () => {
+  it("is not called again when it asks for a longer wait than allowed", async () => {
     on.telegram.fail("sendMessage", { retryAfter: 16 });
     const failure = { ok: false, reason: "429 Too Many Requests: retry after 16" };
     expect(await senderOver().deliver(toAnn, id, "hello")).toEqual(failure);
@@ -208,7 +208,7 @@ describe("a platform that does not take a message", () => {
     expect(on.telegram.calls).toHaveLength(1);
   });
 
-  it("is given a minute where the sender has that much", async () => {
+  it("gets a minute when the sender allows it", async () => {
     const patientSender = () =>
       createChannelSender({ ...on, now: () => clock, wait, maxWaitMs: 60_000 }).deliver(toAnn, id, "hello");
     on.telegram.fail("sendMessage", { retryAfter: 42 });
@@ -219,7 +219,7 @@ describe("a platform that does not take a message", () => {
     expect(waits).toEqual([42_000]);
   });
 
-  it("is tried three times, with more time each, and then given up", async () => {
+  it("is called three times, with growing waits, and then given up", async () => {
     const down = { status: 502, description: "Bad Gateway" };
     on.telegram.fail("sendMessage", down, { drop: true }, down);
     const failure = { ok: false, reason: "502 Bad Gateway" };
@@ -230,7 +230,7 @@ describe("a platform that does not take a message", () => {
     expect(await receipt(1)).toBeUndefined();
   });
 
-  it("is not asked again after a refusal, nor by a repeat", async () => {
+  it("is not called again after a refusal, nor by a repeat", async () => {
     on.telegram.fail("sendMessage", { status: 403, description: "Forbidden: bot was blocked by the user" });
     const failure = { ok: false, reason: "403 Forbidden: bot was blocked by the user" };
     expect(await senderOver().deliver(toAnn, id, long)).toEqual(failure);
@@ -239,11 +239,11 @@ describe("a platform that does not take a message", () => {
     expect(waits).toEqual([]);
   });
 
-  it("keeps others from sending the part for as long as it is waited for", async () => {
+  it("keeps others from sending the part during the wait", async () => {
     on.telegram.fail("sendMessage", { retryAfter: 14 }, { retryAfter: 14 });
     let until = clock;
     let other: Promise<unknown> | undefined;
-    // The other one's waiting moves the clock, up to the moment that the first one waits for.
+    // The other sender's waiting moves the clock, up to the moment that the first one waits for.
     const otherWait = async () => {
       clock = Math.min(until, clock + 250);
       await new Promise((resolve) => setImmediate(resolve));
@@ -261,7 +261,7 @@ describe("a platform that does not take a message", () => {
 });
 
 describe("a sender that was frozen while it waited", () => {
-  it("does not send what another has taken over", async () => {
+  it("does not send a part that another sender has taken over", async () => {
     on.telegram.fail("sendMessage", { retryAfter: 5 });
     let other: unknown;
     const frozen = async () => {
@@ -274,7 +274,7 @@ describe("a sender that was frozen while it waited", () => {
     expect(on.telegram.sent).toHaveLength(1);
   });
 
-  it("goes on where nobody has", async () => {
+  it("continues when no other sender has", async () => {
     on.telegram.fail("sendMessage", { retryAfter: 5 });
     const frozen = async () => {
       clock += 60_000;
@@ -286,7 +286,7 @@ describe("a sender that was frozen while it waited", () => {
 });
 
 describe("a channel that cannot be delivered to", () => {
-  it("is named in the failure", async () => {
+  it("is named in the failure's reason", async () => {
     const to = (channel: string, accountId: string) =>
       senderOver().deliver({ ...toAnn, channel, accountId }, id, "hello");
     expect(await to("pigeon", "default")).toEqual({ ok: false, reason: "unknown channel pigeon" });
@@ -308,8 +308,8 @@ describe("a channel that cannot be delivered to", () => {
   });
 });
 
-describe("showing that an answer is being written", () => {
-  it("reaches the channel that a message came from, and nothing for a client", async () => {
+describe("the typing indicator", () => {
+  it("is sent to the channel of a message, and not for a client", async () => {
     await senderOver().typing({ kind: "client", connectionId: "c" });
     await senderOver().typing(toAnn);
     expect(on.telegram.calls.map(({ method }) => method)).toEqual(["sendChatAction"]);

@@ -3,7 +3,7 @@ import { splitText } from "../../../shared/channels/outbound/split.ts";
 import { seededRandom } from "../../support/random.ts";
 
 describe("splitting a text", () => {
-  it("leaves a text that fits as it is, its indentation included", () => {
+  it("does not change a text that fits, including its indentation", () => {
     expect(splitText("  a\n\n  b", 10)).toEqual(["  a\n\n  b"]);
     expect(splitText("0123456789", 10)).toEqual(["0123456789"]);
   });
@@ -14,26 +14,26 @@ describe("splitting a text", () => {
     expect(splitText("one two three four five", 9)).toEqual(["one two", "three", "four five"]);
   });
 
-  it("cuts at a border that begins right behind what fits", () => {
+  it("cuts at a border right after the maximum length", () => {
     expect(splitText("12345 6789", 5)).toEqual(["12345", "6789"]);
     expect(splitText("12345\n\n6789", 5)).toEqual(["12345", "6789"]);
   });
 
-  it("cuts a word that is too long, but never a surrogate pair", () => {
+  it("cuts a word that is too long, but never inside a surrogate pair", () => {
     expect(splitText("abcdefgh", 3)).toEqual(["abc", "def", "gh"]);
     expect(splitText("a😀😀😀", 4)).toEqual(["a😀", "😀😀"]);
   });
 
-  it("keeps the indentation of a line that begins a part", () => {
+  it("keeps the indentation of a line at the start of a part", () => {
     expect(splitText("def f():\n\n    return 1", 13)).toEqual(["def f():", "    return 1"]);
   });
 
-  it("has no parts for white space alone", () => {
+  it("has no parts for white space only", () => {
     expect(splitText("", 5)).toEqual([]);
     expect(splitText(" \n\t ".repeat(20), 5)).toEqual([]);
   });
 
-  it("loses nothing but white space at the borders, and every part fits", () => {
+  it("loses only white space at the borders, and every part fits", () => {
     const random = seededRandom(7);
     const pieces = [
       "a",
@@ -69,7 +69,7 @@ describe("splitting a text", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("splits a long text without taking long", () => {
+  it("splits a long text fast", () => {
     const text = "word ".repeat(200_000);
     const parts = splitText(text, 4096);
     expect(parts.join(" ")).toBe(text.trimEnd());

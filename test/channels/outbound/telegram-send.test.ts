@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 describe("sending on Telegram", () => {
-  it("sends the text as it is, whatever marks it holds", async () => {
+  it("sends the text unchanged, with any characters", async () => {
     const text = "*not bold* <b>_ [x](y) `";
     const outcome = await telegram.send(account, { peer: ann, text, replyToId: "3" });
     expect(outcome).toEqual({ status: "sent", messageId: String(server.sent[0]?.message_id) });
@@ -40,7 +40,7 @@ describe("sending on Telegram", () => {
     expect(server.sent[0]?.text).toBe(text);
   });
 
-  it("answers in rooms as a reply, also to a message that is gone, and in the topic it came from", async () => {
+  it("replies in rooms, also to a deleted message, and in the topic of the message", async () => {
     const peer = { kind: "thread", id: "-1001234567890/8" };
     expect(await telegram.send(account, { peer, text: "hi", replyToId: "3" })).toMatchObject({
       status: "sent",
@@ -54,7 +54,7 @@ describe("sending on Telegram", () => {
     });
   });
 
-  it("answers in the topic of a direct message, and beside it once that is gone", async () => {
+  it("answers in the topic of a direct message, and without it once the topic is gone", async () => {
     const message = { peer: ann, text: "hi", context: { threadId: "77" } };
     await telegram.send(account, message);
     await telegram.typing(account, message);
@@ -65,7 +65,7 @@ describe("sending on Telegram", () => {
     expect(server.sent).toHaveLength(2);
   });
 
-  it("follows a group that became a supergroup, where the message that is answered is not", async () => {
+  it("follows a group that became a supergroup, without a reply to the old message", async () => {
     server.move(-42, -1001234567890);
     const group = { kind: "group", id: "-42" };
     const file = { filename: "a.pdf", mimeType: "application/pdf", body: Buffer.from("%PDF") };
@@ -81,7 +81,7 @@ describe("sending on Telegram", () => {
     expect(server.sent.map(({ chat }) => chat.id)).toEqual([-1001234567890, -1001234567890]);
   });
 
-  it("says when to try again after 429", async () => {
+  it("reports when to retry after 429", async () => {
     server.fail("sendMessage", { retryAfter: 7 });
     expect(await telegram.send(account, { peer: ann, text: "hi" })).toEqual({
       status: "retry",
@@ -90,7 +90,7 @@ describe("sending on Telegram", () => {
     });
   });
 
-  it("may be tried again after a server error, a page that is no JSON, and a lost connection", async () => {
+  it("can be retried after a server error, an invalid answer, and a lost connection", async () => {
     server.fail("sendMessage", { status: 502, description: "Bad Gateway" }, { drop: true });
     expect(await telegram.send(account, { peer: ann, text: "hi" })).toMatchObject({
       status: "retry",
@@ -112,7 +112,7 @@ describe("sending on Telegram", () => {
     });
   });
 
-  it("fails for good where Telegram refuses", async () => {
+  it("fails permanently when Telegram refuses", async () => {
     server.fail(
       "sendMessage",
       { status: 403, description: "Forbidden: bot was blocked by the user" },
@@ -130,7 +130,7 @@ describe("sending on Telegram", () => {
     });
   });
 
-  it("never tells the token, nor takes it to where an answer redirects", async () => {
+  it("never reveals the token, nor sends it to a redirect's target", async () => {
     server.fail("sendMessage", { status: 400, description: `no route /bot${server.token}/sendMessage` });
     const outcomes = [await telegram.send(account, { peer: ann, text: "hi" })];
     const elsewhere = await startPage(302, "", { location: `${server.url}/bot${server.token}/sendMessage` });
@@ -144,7 +144,7 @@ describe("sending on Telegram", () => {
   });
 
   it("gives up a server that does not answer", async () => {
-    // The platform's clock: the timeout's own, brought forward.
+    // The platform's clock: the timeout's own, moved forward.
     vi.stubGlobal("AbortSignal", {
       timeout: (ms: number) => {
         expect(ms).toBe(10_000);
@@ -161,7 +161,7 @@ describe("sending on Telegram", () => {
     silent.close();
   });
 
-  it("goes to Telegram's own servers unless another address is configured", async () => {
+  it("uses Telegram's own servers unless another URL is configured", async () => {
     const asked: string[] = [];
     vi.stubGlobal("fetch", async (url: string) => {
       asked.push(url);
@@ -174,7 +174,7 @@ describe("sending on Telegram", () => {
 });
 
 describe("typing on Telegram", () => {
-  it("is shown in the chat and its topic, and its failure is nobody's", async () => {
+  it("is shown in the chat and its topic, and its failure is ignored", async () => {
     server.fail("sendChatAction", { status: 500, description: "Internal" });
     await telegram.typing(account, { peer: ann });
     await telegram.typing(account, { peer: { kind: "thread", id: "-5/8" } });
