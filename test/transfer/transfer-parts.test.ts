@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import { deleteParts, transferPartKey, readParts, storeParts } from "../../shared/transfer/transfer-parts.ts";
+import { deleteParts, readParts, storeParts, transferPartKey } from "../../shared/transfer/transfer-parts.ts";
 import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
 
 const id = 7;
@@ -32,7 +32,7 @@ describe("the parts of a file", () => {
     expect(bucket.keys()).toEqual([0, 1, 2].map((n) => transferPartKey(id, n)));
     expect((await read()).equals(content)).toBe(true);
     await expect(storeParts(bucket, sized, chunks(content, bytes), 2499)).rejects.toThrow(
-      "it has more than 2.5 KB",
+      "the file has more than 2.5 KB",
     );
   });
 

@@ -153,16 +153,16 @@ describe("a transfer between two machines", () => {
 
   it.each<[string, string, () => Promise<unknown>, string]>([
     ["asked", "cannot read its file", () => meta({ error: "no such file" }), "laptop: no such file"],
-    ["asked", "tells no size", () => meta({}), "laptop: told no size"],
+    ["asked", "reports no size", () => meta({}), "laptop: reported no size"],
     [
       "asked",
       "has a file above 5 GB",
       () => meta({ size: 5 * 1024 ** 3 + 1 }),
-      "laptop: the file has 5.1 GB; a transfer holds at most 5 GB",
+      "laptop: the file has 5.1 GB; the limit of a transfer is 5 GB",
     ],
     ["offered", "refuses it", () => accept("no space"), "pi: no space"],
     ["sending", "gives up", () => complete({ error: "gone" }), "laptop: gone"],
-    ["sending", "tells no SHA-256", () => complete({}), "laptop: told no SHA-256"],
+    ["sending", "reports no SHA-256", () => complete({}), "laptop: reported no SHA-256"],
     ["stored", "gives up", () => done({ error: "full" }), "pi: full"],
     ["stored", "wrote too little", () => done({ bytesWritten: 1 }), "pi: wrote 1 of 2500 bytes"],
   ])(
@@ -213,8 +213,16 @@ describe("the URL of a part", () => {
   it("is given to the machine whose turn it is, for the bytes of that part, and says how far it is", async () => {
     await reach("sending");
     const headers = { "content-type": "application/octet-stream" };
-    expect(await part(laptop, 0)).toEqual({ url: `put ${transferPartKey(id, 0)} 900 1000`, headers, bytes: 1000 });
-    expect(await part(laptop, 2)).toEqual({ url: `put ${transferPartKey(id, 2)} 900 500`, headers, bytes: 500 });
+    expect(await part(laptop, 0)).toEqual({
+      url: `put ${transferPartKey(id, 0)} 900 1000`,
+      headers,
+      bytes: 1000,
+    });
+    expect(await part(laptop, 2)).toEqual({
+      url: `put ${transferPartKey(id, 2)} 900 500`,
+      headers,
+      bytes: 500,
+    });
     await part(laptop, 1);
     expect(await stored()).toMatchObject({ stored: 2, taken: 0 });
     await complete({ sha256 });
@@ -232,7 +240,12 @@ describe("the URL of a part", () => {
       () => part({ mode: "client", id: "laptop" }, 0),
       { code: 404 },
     ],
-    ["behind the last part", "sending", () => part(laptop, 3), { code: 404, message: "part: there are 3" }],
+    [
+      "behind the last part",
+      "sending",
+      () => part(laptop, 3),
+      { code: 404, message: "part: the transfer has 3 parts, from 0" },
+    ],
     ["for the destination while the source sends", "sending", () => part(pi, 0), { code: 409 }],
     ["for the source while the destination fetches", "stored", () => part(laptop, 0), { code: 409 }],
     ["before the file is accepted", "offered", () => part(laptop, 0), { code: 409 }],
@@ -261,7 +274,7 @@ describe("a transfer", () => {
     expect(lateness({ ...lively, begunAt: undefined }, now + 2 * 60 * minute)).toBeUndefined();
     expect(lateness({ ...begun, step: "done" }, now + day)).toBeUndefined();
     now += 60 * minute + 10_000;
-    const error = "laptop is too slow: a transfer takes at most an hour, and 10 seconds for each MB";
+    const error = "laptop is too slow: the limit is one hour plus 10 seconds per MB";
     expect(await checkAlive(world, { ...begun, aliveUntil: now + 1 })).toMatchObject({ error });
   });
 
