@@ -160,17 +160,6 @@ describe("sending on Telegram", () => {
     silent.closeAllConnections();
     silent.close();
   });
-
-  it("goes to Telegram's own servers unless another address is configured", async () => {
-    const asked: string[] = [];
-    vi.stubGlobal("fetch", async (url: string) => {
-      asked.push(url);
-      return Response.json({ ok: true, result: { message_id: 4 } });
-    });
-    const outcome = await telegram.send(accountAt(undefined, "1:abc"), { peer: ann, text: "hi" });
-    expect(outcome).toEqual({ status: "sent", messageId: "4" });
-    expect(asked).toEqual(["https://api.telegram.org/bot1:abc/sendMessage"]);
-  });
 });
 
 describe("typing on Telegram", () => {
