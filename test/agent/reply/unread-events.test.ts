@@ -197,3 +197,28 @@ it("a client whose delta is lost gets no more deltas of the call, because its te
   await call(agent, { step: 1 });
   expect(textOf("ann")).toBe(answer);
 });
+
+it("a payload that is too large is sent as the shorter one, and every end of a run lets a client back in", async () => {
+  const outcomes: Posted[] = ["too large", "sent", "busy", "sent", "sent", "busy", "sent", "sent"];
+  const sent: unknown[] = [];
+  const post: Sockets["post"] = async (_, frame) => {
+    sent.push((frame as { payload: { state?: string } }).payload.state);
+    return outcomes.shift()!;
+  };
+  const broadcast = createBroadcast(createMemoryTable(), { ...sockets, post }, () => 0);
+  const run = { runId: "run", sessionKey };
+  const delta = { ...run, state: "delta", text: "x", seq: 0, step: 0, attempt: 1 } as const;
+  const error = { ...run, state: "error", error: "no" } as const;
+  const message: AssistantMessage = { role: "assistant", content: [], timestamp: 0 };
+  const final = { ...run, state: "final", message } as const;
+  await broadcast.send(["ann"], "chat", final, error);
+  // Busy: the rest of the run is left out but for its end, behind which the client hears again.
+  for (const end of [error, final]) {
+    for (const event of [delta, delta, end, delta] as const) await broadcast.send(["ann"], "chat", event);
+  }
+  expect(sent).toEqual([
+    ...["final", "error"],
+    ...["delta", "error", "delta"],
+    ...["delta", "final", "delta"],
+  ]);
+});

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readSession } from "../../../shared/session/sessions.ts";
 import { duePartition } from "../../../shared/session/state.ts";
 import { set } from "../../../shared/world/expression.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
@@ -37,24 +36,15 @@ async function answerTo(text: string): Promise<Reply> {
   const newest = text.split(/\n(?=\[\w+ · )/).at(-1) ?? "";
   const [envelope = "", said = ""] = newest.split("\n");
   if (said.includes("wait")) await gate;
-  const [, length] = /say (\d+) letters/.exec(said) ?? [];
-  if (length) return { text: paragraphs(Number(length)) };
   if (said.includes("fail")) return { error: { status: 400, body: openAiError(fault) } };
   return { text: `${envelope} said: ${said}` };
 }
 
 const fault = { message: "the model is\nnot here", type: "invalid_request_error" };
 
-/** Paragraphs of 500 characters, each of one letter. */
-function paragraphs(length: number): string {
-  const letters = Array.from({ length: length / 500 }, (_, i) => String.fromCharCode(97 + (i % 26)));
-  return letters.map((letter) => letter.repeat(498)).join("\n\n");
-}
-
 const platformOf = (name: string) => platforms.find((platform) => platform.name === name)!;
 const deliver = async (platform: Platform, event: object) =>
   (await platform.deliver(stack.cloud.webhook, event)).status;
-const asked = () => model.requests.length;
 
 // One platform is enough here: test/channels/killed.test.ts kills the webhook and the agent at every step on each of
 // them.
@@ -101,7 +91,6 @@ describe("a platform", () => {
   const answers = () => telegram().answers();
   const areAnswered = (count: number) => until(() => answers().length >= count, `there are ${count} answers`);
   const direct = (text: string) => deliver(telegram(), telegram().direct(text));
-  const logged = (event: string) => stack.logs.filter((line) => line.event === event);
 
   beforeEach(() => telegram().forget());
 
@@ -118,26 +107,6 @@ describe("a platform", () => {
     expect(answers()).toContainEqual(expect.stringContaining("said: wait, then say yes"));
   });
 
-  it("gets a long answer in parts of the maximum size, in order", async () => {
-    const length = Math.ceil((telegram().maxText * 2.2) / 500) * 500;
-    expect(await direct(`say ${length} letters`)).toBe(200);
-    await areAnswered(3);
-    expect(answers()).toHaveLength(3);
-    expect(answers().every((part) => part.length <= telegram().maxText)).toBe(true);
-    expect(answers().join("\n\n")).toBe(paragraphs(length).trim());
-  });
-
-  it("may reject an answer: the reason is logged, and the next answer is delivered", async () => {
-    telegram().refuse("never");
-    expect(await direct("hello")).toBe(200);
-    await until(() => logged("channel.undelivered").length > 0, "the answer is given up");
-    const reason = expect.stringContaining(telegram().neverReason);
-    expect(logged("channel.undelivered")).toMatchObject([{ reason }]);
-    expect(answers()).toEqual([]);
-    expect(await direct("and now?")).toBe(200);
-    await areAnswered(1);
-  });
-
   it("gets one line when a turn fails", async () => {
     expect(await direct("fail")).toBe(200);
     await areAnswered(1);
@@ -145,58 +114,4 @@ describe("a platform", () => {
       expect.stringMatching(/^Sorry, that failed: .*provider failed \(\d+\); .* \(\w+:default:.+\)$/),
     ]);
   });
-
-  it("may deliver an event five times at once and again later: it is one message with one answer", async () => {
-    const already = asked();
-    const event = telegram().direct("hello");
-    const five = () => Promise.all(Array.from({ length: 5 }, () => deliver(telegram(), event)));
-    expect(await five()).toEqual([200, 200, 200, 200, 200]);
-    await areAnswered(1);
-    expect(await five()).toEqual([200, 200, 200, 200, 200]);
-    // Duplicates of the event would be answered before this message.
-    expect(await direct("the next")).toBe(200);
-    await areAnswered(2);
-    expect(answers()).toEqual([
-      expect.stringMatching(/said: hello$/),
-      expect.stringMatching(/said: the next$/),
-    ]);
-    expect(asked() - already).toBe(2);
-  });
-
-  it("gets answers in a room only to messages for the agent", async () => {
-    const already = asked();
-    for (const aside of ["hello", "/status"])
-      expect(await deliver(telegram(), telegram().aside!(aside))).toBe(200);
-    expect(await deliver(telegram(), telegram().inRoom!("hello"))).toBe(200);
-    await areAnswered(1);
-    expect(answers()).toHaveLength(1);
-    expect(answers()[0]).toContain("said: ");
-    expect(asked() - already).toBe(1);
-    await expect.poll(() => readSession(stack.table, telegram().room!)).toMatchObject({ head: 2 });
-  });
-
-  it("gets the answer again after it asks for a pause or fails", async () => {
-    telegram().refuse("busy", "down");
-    expect(await direct("hello")).toBe(200);
-    await areAnswered(1);
-    expect(logged("channel.retry").map(({ waitMs }) => waitMs)).toEqual([1000, 2000]);
-  });
-});
-
-it("a stopped message gets no answer, and no typing indicator remains", async () => {
-  const discord = platformOf("discord");
-  discord.forget();
-  let open = () => {};
-  gate = new Promise<void>((resolve) => (open = resolve));
-  const direct = (text: string) => deliver(discord, discord.direct(text));
-  await direct("wait");
-  await until(() => model.active() === 1, "the model is asked");
-  await direct("/stop");
-  await until(() => stack.logs.some(({ event }) => event === "run.stopped"), "the run has been stopped");
-  open();
-  await direct("the next");
-  const said = () => discord.answers().map((answer) => answer.replace(/^\[.*\] /, ""));
-  await until(() => said().includes("said: the next"), "the next one is answered");
-  expect(said()).toEqual(["Stopped.", expect.stringMatching(/^Stopped run /), "said: the next"]);
-  expect(discord.awaiting()).toBe(0);
 });
