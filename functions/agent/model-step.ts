@@ -1,6 +1,7 @@
 import { repairTranscript } from "../../shared/objects/wire-messages.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
-import type { Run } from "../../shared/session/run.ts";
+import { stepDeadline } from "../../shared/session/asked-session.ts";
+import type { PendingCall, Run } from "../../shared/session/run.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
@@ -9,7 +10,6 @@ import { type Prepared, prepareRequest } from "./context/model-request.ts";
 import type { ModelOutcome } from "./model/model-call.ts";
 import { streamDeltas } from "./reply/deltas.ts";
 import type { SessionWriter } from "./session-writer.ts";
-import { timeLeft, timeOverText } from "./time-limit.ts";
 import { whileTyping } from "./typing.ts";
 
 /** A planned model call. */
@@ -86,4 +86,26 @@ export async function askModel(
   const isOver = outcome.status === "failed" && timeLeft(run, agent.now()) <= 0;
   const counted: ModelOutcome = isOver ? { status: "failed", error: timeOverText, overflow: false } : outcome;
   return { ...counted, prepared, streamed: deltas.end() };
+}
+
+/** The error of a run that exceeded its task's time limit. */
+const timeOverText = "this job's time limit is over";
+
+/** Milliseconds that a run may still take; infinite when its task sets no limit. */
+function timeLeft({ task, startedAt }: Pick<Run, "task" | "startedAt">, now: number): number {
+  const timeoutMs = task?.kind === "cron" ? task.timeoutMs : undefined;
+  return timeoutMs === undefined ? Number.POSITIVE_INFINITY : startedAt + timeoutMs - now;
+}
+
+/**
+ * When the calls of a run's step time out, epoch ms. The gateway waits for a node's call for at most `toolMs`, and never
+ * beyond the time limit of the run's task.
+ */
+export function callsDeadline(
+  run: Pick<Run, "task" | "startedAt">,
+  pending: Readonly<Record<string, PendingCall>>,
+  toolMs: number,
+  now: number,
+): number {
+  return stepDeadline(pending, Math.min(toolMs, Math.max(0, timeLeft(run, now))), now);
 }

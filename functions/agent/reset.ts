@@ -91,7 +91,7 @@ async function carryOut(agent: Agent, writer: SessionWriter): Promise<void> {
       await commitHistory(agent, writer);
       await startAfresh(agent, writer);
     }
-    await answer(agent, writer);
+    await answerRequest(agent, writer);
   });
 }
 
@@ -229,7 +229,7 @@ function requestOf(writer: SessionWriter): ResetEntry | undefined {
 }
 
 /** Answers the request and removes it from the inbox. After a crash it may be answered twice, but never not at all. */
-async function answer(agent: Agent, writer: SessionWriter): Promise<void> {
+async function answerRequest(agent: Agent, writer: SessionWriter): Promise<void> {
   const { result } = writer.state.resetting ?? {};
   const entry = result && requestOf(writer);
   if (!result || !entry) return;

@@ -23,12 +23,17 @@ import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { sizeSteps } from "./context/context-size.ts";
 import { loadContext, messageOrigin, type Prepared, replyContext } from "./context/model-request.ts";
 import { withCallIds } from "./model/call-ids.ts";
-import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
+import {
+  type AskedModel,
+  askModel,
+  callsDeadline,
+  type ModelCallPlan,
+  prepareCall,
+  type Uncalled,
+} from "./model-step.ts";
 import { announce, failureSteps, unannounced } from "./reply/delivery.ts";
 import { runOf, type SessionWriter } from "./session-writer.ts";
-import { callsDeadline } from "./time-limit.ts";
-import { carryOutCalls } from "./tools/carry-out-calls.ts";
-import { pendingCalls, planCalls, sendsOf } from "./tools/plan-calls.ts";
+import { carryOutCalls, pendingCalls, planCalls, sendsOf } from "./tools/tool-calls.ts";
 import { announceResults, toResultMessages } from "./tools/tool-results.ts";
 
 /** A model step that was started this often fails its run: something in it kills the function. The commit counts the start. */
@@ -37,29 +42,29 @@ const maxAttempts = 4;
 /** A run fails when its calls would be sent again more often: after a crash, or by an event that Lambda delivers twice. */
 const maxCallAttempts = 8;
 
-/** A run that calls tools this many times in a row is ended: it is going in circles. */
+/** Max rounds of tool calls in a run. A run that needs more is probably in a loop. */
 const maxSteps = 200;
 
 /** Whether the session is still held after a step. */
 export type Next = "continue" | "released";
 
-/** A step of a run as data: what it writes, and the model call that the write leads to. */
+/** A step of a run as data: its writes, and the model call that is made in parallel. */
 export interface StepPlan {
-  /** The run as the write leaves it. */
+  /** The run after the write. */
   run: Run;
-  /** Messages that are appended to the transcript. */
+  /** Messages to append to the transcript. */
   appended: readonly Message[];
-  /** Changes of the session item in the same write. */
+  /** Changes of the session item, in the same write. */
   writes: readonly Step[];
-  /** The inbox entry that the same write removes. */
+  /** The inbox entry to remove, in the same write. */
   entry?: InboxEntry;
   /** Absent: the step only writes, and the session loop continues from the new state. */
   call?: ModelCallPlan;
 }
 
 /**
- * Plans the first step of a message's run. Attachments are fetched first, and committed in a step of their own: the loop
- * then checks whether the time that is left is enough for the model.
+ * Plans the first step of a message's run. With attachments, these are fetched first and the step only commits the message:
+ * the loop then checks whether the remaining time is enough for a model call.
  */
 export async function beginRun(
   agent: Agent,
@@ -83,11 +88,11 @@ export async function beginRun(
   const plan = { run, appended: [message], writes, entry };
   if (received) return plan;
   const before = await agent.history.load(writer.state);
-  // A node that was connected before the message came is offered to its run.
+  // The peers are read after the message arrived, so that the run is offered every node that was connected by then.
   return { ...plan, call: { messages: [...before, message], peersSince: entry.at } };
 }
 
-/** Plans a model step that was not begun yet, or that an earlier invocation did not finish. */
+/** Plans a model step that has not begun, or that an earlier invocation did not finish. */
 export async function resumeRun(agent: Agent, writer: SessionWriter, run: Run): Promise<StepPlan> {
   const again = triedAgain(run);
   const { sessionKey, state } = writer;
@@ -102,7 +107,7 @@ export async function resumeRun(agent: Agent, writer: SessionWriter, run: Run): 
   };
 }
 
-/** Plans the model step that gets the results of all calls of `reply`, the last of `messages`. */
+/** Plans the model step that sends the results of all calls of `reply`, the last of `messages`. */
 function continueWithResults(
   agent: Agent,
   run: Run,
@@ -121,7 +126,7 @@ function continueWithResults(
   };
 }
 
-/** Plans the end of a run whose step was interrupted too often: something in it kills the function. */
+/** Plans the failure of a run whose step was interrupted too often: something in it kills the function. */
 function givenUp(agent: Agent, { sessionKey }: SessionWriter, run: Run): StepPlan {
   const error = `LLM error: the turn was interrupted ${run.attempt} times`;
   return { run, appended: [], writes: failureSteps(agent, sessionKey, run, error) };
@@ -159,7 +164,7 @@ async function commitPlan(
   else await writer.commit(steps);
 }
 
-/** Writes what follows from a model call: the reply, its tool calls, a failure, or that a smaller call follows. */
+/** Commits the outcome of a model call: a reply, a failure, or a smaller request that is sent next. */
 async function applyOutcome(
   agent: Agent,
   writer: SessionWriter,
@@ -171,7 +176,7 @@ async function applyOutcome(
     case "aborted":
       break;
     case "broken":
-      // The commit has counted the attempt, so a step that always fails is given up.
+      // The plan's commit has counted the attempt, so a step that always fails is given up in the end.
       throw asked.error;
     case "compact":
       await writer.commit(compactionSteps(agent, writer.state, asked.cut, shrinkSteps(run, "compacted")));
@@ -189,7 +194,7 @@ async function applyOutcome(
   return "continue";
 }
 
-/** A failure is committed before it is delivered: an agent that dies in between does not ask the model again. */
+/** Commits a failure; the loop delivers it next. After a crash in between the model is not called again. */
 async function failRun(
   agent: Agent,
   writer: SessionWriter,
@@ -218,7 +223,7 @@ async function applyReply(
   } else if (textOf(reply).trim() === "") {
     await failRun(agent, writer, peers, emptyAnswer(reply));
   } else {
-    // The loop delivers the answer next, to every client: one that has just connected waits for nothing else.
+    // The loop delivers the answer next. The new read includes clients that connected during the model call.
     peers.refreshClients();
     const steps = [...replySteps(agent, writer, prepared, reply), assign("run", answered(run))];
     await writer.append([reply], steps);
@@ -230,10 +235,10 @@ function emptyAnswer({ stopReason, usage, content }: AssistantMessage): string {
   if (stopReason !== "length") return "LLM returned empty response";
   const limit = usage?.output ? `its limit of ${usage.output} output tokens` : "its limit of output tokens";
   const isThinking = content.some((block) => block.type === "thinking");
-  return `LLM error: the model reached ${limit} ${isThinking ? "while it was still thinking" : "before it said anything"}; raise model.maxTokens, or lower the thinking level`;
+  return `LLM error: the model reached ${limit} ${isThinking ? "while it was still thinking" : "before it wrote any text"}; raise model.maxTokens, or lower the thinking level`;
 }
 
-/** Commits a reply with its tool calls, carries the calls out, and announces the reply to clients. */
+/** Commits a reply with tool calls, executes the calls, and announces the reply to clients. */
 async function applyCalls(
   agent: Agent,
   writer: SessionWriter,
@@ -250,7 +255,7 @@ async function applyCalls(
   const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);
   const waiting = waitingFor(run, pending, deadline);
   await writer.append([reply], [...replySteps(agent, writer, prepared, reply), assign("run", waiting)]);
-  // A stop arrived while the model answered.
+  // The user stopped the run while the model answered.
   if (writer.state.stop === run.runId) return "continue";
   const announced = async () => {
     await streamed;
@@ -258,13 +263,13 @@ async function applyCalls(
     await announce(agent, sessionKey, run.runId, textOf(reply) === "" ? "calls" : "partial", reply, clients);
   };
   // After the commit: a schedule that fired before it would find nothing to end, and only the sweep would end the calls.
-  const beside = Promise.all([
+  const inParallel = Promise.all([
     waiting.pendingCount > 0 ? scheduleTimeout(agent, sessionKey, waiting) : undefined,
     announced().catch(unannounced(sessionKey, run.runId)),
   ]);
-  beside.catch(() => {});
+  inParallel.catch(() => {});
   await carryOutCalls(agent, writer, turn, waiting, planned);
-  await beside;
+  await inParallel;
   return releaseForCalls(agent, writer);
 }
 
@@ -320,7 +325,12 @@ export async function toolStep(
   const messages = await agent.history.load(writer.state);
   const reply = messages.at(-1);
   if (reply?.role !== "assistant") {
-    await failRun(agent, writer, peers, "LLM error: the calls that this turn waits for are missing");
+    await failRun(
+      agent,
+      writer,
+      peers,
+      "LLM error: the tool calls of this turn are missing from the transcript",
+    );
     return "continue";
   }
   const outcomes = await readOutcomes(agent, sessionKey, run, toolCallsOf(reply));

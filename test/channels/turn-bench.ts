@@ -8,7 +8,7 @@ import { createArchivedResults } from "../../functions/agent/objects/archived-re
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { sweep } from "../../functions/timer/sweep.ts";
 import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
-import { answerWebhook, type Webhook } from "../../functions/webhook/webhook.ts";
+import { answerWebhook, type Webhook } from "../../functions/webhook/webhook-handler.ts";
 import { startFunctionUrl } from "../../local/http/function-url.ts";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readBridgeMessage } from "../../functions/socket/bridge-message.ts";
+import { readBridgeMessage } from "../../functions/socket/methods/bridge.ts";
 
 const read = (kind: "dm" | "group", peerId: string, id: string) =>
   readBridgeMessage(

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { dispatchCall } from "../../functions/agent/tools/plan-calls.ts";
+import { dispatchCall } from "../../functions/agent/tools/tool-calls.ts";
 import { handleFrame } from "../../functions/socket/frame.ts";
 import type { Gateway } from "../../functions/socket/gateway.ts";
 import { closeSocket } from "../../functions/socket/socket-lifecycle.ts";

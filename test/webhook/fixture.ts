@@ -1,5 +1,10 @@
 import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
-import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
+import {
+  answerWebhook,
+  failure,
+  type Webhook,
+  type WebhookAnswer,
+} from "../../functions/webhook/webhook-handler.ts";
 import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";

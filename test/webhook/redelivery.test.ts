@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Webhook } from "../../functions/webhook/webhook.ts";
+import type { Webhook } from "../../functions/webhook/webhook-handler.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey } from "../../shared/session/state.ts";

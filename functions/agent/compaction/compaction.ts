@@ -72,7 +72,7 @@ export async function compactOnRequest(
     await writer.commit(compactionSteps(agent, state, { cut, mostCharacters }));
     return;
   }
-  await answer(agent, writer, entry, { ok: true, trimmedMessages: 0, keptMessages: messages.length });
+  await answerRequest(agent, writer, entry, { ok: true, trimmedMessages: 0, keptMessages: messages.length });
 }
 
 /**
@@ -81,7 +81,7 @@ export async function compactOnRequest(
  */
 export async function compactStep(agent: Agent, writer: SessionWriter, begun: Compaction): Promise<void> {
   const asked = askedBy(writer.state);
-  if (asked && begun.result) return answer(agent, writer, asked, begun.result);
+  if (asked && begun.result) return answerRequest(agent, writer, asked, begun.result);
   const compacting = { ...begun, attempt: begun.attempt + 1 };
   if (compacting.attempt > maxAttempts) return giveUp(agent, writer, begun);
   await writer.commit([set(["compacting", "attempt"], compacting.attempt)]);
@@ -185,7 +185,7 @@ async function commitLive(
   ]);
   agent.history.extend(writer.state, live);
   log("compaction.end", { sessionKey, at, trimmedMessages, keptMessages });
-  if (asked) await answer(agent, writer, asked, result);
+  if (asked) await answerRequest(agent, writer, asked, result);
   await clearArchived(agent, writer, first);
 }
 
@@ -240,7 +240,7 @@ async function spentSteps(agent: Agent, { state }: SessionWriter, spent = nothin
  * Answers the request, removes it from the inbox, and ends the compaction. After a crash the request may be answered twice,
  * but never not at all.
  */
-async function answer(
+async function answerRequest(
   agent: Agent,
   writer: SessionWriter,
   entry: CompactEntry,

@@ -39,18 +39,18 @@ export async function useMemory(args: MemoryRequest, context: ToolCallContext): 
   const use = { agentId: turn.agentId, audience: turn.audience, now: agent.now(), timezone };
   if (args.action === "recall") return recall(args, memories, use, context);
   if (args.action === "forget") {
-    const id = needed(args.id, "id");
+    const id = required(args.id, "id");
     return { ok: true, result: { id, files: await memories.forget(use, id) } };
   }
-  const content = needed(args.content, "content");
+  const content = required(args.content, "content");
   const { sessionId } = (await readSession(agent.table, address.sessionKey)) ?? {};
   const kind = sessionKind(address.sessionKey, keyRules(await agent.configuration.load()));
   const source = { sessionKey: address.sessionKey, ...(sessionId === undefined ? {} : { sessionId }), kind };
   const origin = { ...source, by: "agent", ...(args.type === undefined ? {} : { type: args.type }) } as const;
   if (args.supersedes === undefined)
-    return { ok: true, result: shown(await memories.remember(use, content, origin)) };
+    return { ok: true, result: memoryResult(await memories.remember(use, content, origin)) };
   const { by, files } = await memories.supersede(use, args.supersedes, content, origin);
-  return { ok: true, result: { ...shown(by), supersedes: args.supersedes, files } };
+  return { ok: true, result: { ...memoryResult(by), supersedes: args.supersedes, files } };
 }
 
 async function recall(
@@ -60,8 +60,8 @@ async function recall(
   context: ToolCallContext,
 ): Promise<NativeOutcome> {
   const found = await memories.recall(use, query, limit);
-  const result = { memories: found.map(shown), count: found.length };
-  return { ok: true, result, beside: countRecall(context, query, found) };
+  const result = { memories: found.map(memoryResult), count: found.length };
+  return { ok: true, result, inParallel: countRecall(context, query, found) };
 }
 
 /**
@@ -90,13 +90,13 @@ async function countRecall(
 }
 
 /** A memory as the model sees it. */
-function shown({ id, text, places, record }: Memory) {
+function memoryResult({ id, text, places, record }: Memory) {
   const from = record?.sessionKey === undefined ? {} : { session: record.sessionKey };
   const at = record === undefined ? {} : { at: new Date(record.at).toISOString() };
   return { id, text, file: places[0]?.path, ...from, ...at };
 }
 
-function needed(value: string | undefined, name: string): string {
+function required(value: string | undefined, name: string): string {
   if (value !== undefined) return value;
   throw new PeerError(code.badRequest, `${name}: this action needs it`);
 }

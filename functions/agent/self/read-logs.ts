@@ -67,7 +67,7 @@ async function listConversations(_: LogRequest, { recall, scope, rules, limit }:
 }
 
 async function search(args: LogRequest, { recall, scope, rules, limit, preview }: Request) {
-  const question = needed("query", args.query);
+  const question = required("query", args.query);
   const { found, waiting } = await recall.search(
     { ...scope, withoutNewest: true },
     { question, limit, preview },
@@ -83,7 +83,7 @@ async function search(args: LogRequest, { recall, scope, rules, limit, preview }
 }
 
 async function readSession(args: LogRequest, { recall, scope, limit, preview }: Request) {
-  const name = needed("session_id", args.session_id);
+  const name = required("session_id", args.session_id);
   const from = args.from_message === undefined ? {} : { from: args.from_message };
   const part = await recall.read(scope, { name, limit, preview, ...from });
   if (!part) throw notFound(name);
@@ -94,7 +94,7 @@ async function readSession(args: LogRequest, { recall, scope, limit, preview }: 
     total_entries: conversation.count,
     returned: entries.length,
     truncated,
-    entries: entries.map(entryOf),
+    entries: entries.map(loggedTurn),
   };
 }
 
@@ -104,10 +104,14 @@ async function recent(args: LogRequest, { recall, scope, limit, preview }: Reque
   const part = await recall.read(scope, { name, limit, preview, newest: true });
   if (!part && name !== scope.sessionKey) throw notFound(name);
   const entries = part?.entries ?? [];
-  return { session_id: part?.conversation.sessionId, count: entries.length, entries: entries.map(entryOf) };
+  return {
+    session_id: part?.conversation.sessionId,
+    count: entries.length,
+    entries: entries.map(loggedTurn),
+  };
 }
 
-function entryOf({ turn, preview }: { turn: Turn; preview: Preview }) {
+function loggedTurn({ turn, preview }: { turn: Turn; preview: Preview }) {
   return { ...about(turn), content: preview.text, truncated: isTruncated(turn, preview) };
 }
 
@@ -135,7 +139,7 @@ function notFound(name: string): PeerError {
   return new PeerError(code.notFound, `session_not_found: ${name}; list_sessions lists the readable ones`);
 }
 
-function needed(name: string, value: string | undefined): string {
+function required(name: string, value: string | undefined): string {
   const text = value?.trim() ?? "";
   if (text === "") throw new PeerError(code.badRequest, `${name}: this action needs it`);
   return text;

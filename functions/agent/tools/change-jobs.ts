@@ -33,13 +33,16 @@ export async function changeJobs(
     case "list":
       return listJobs(agent, { agentId, includeDisabled, limit: Math.min(limit, 500), offset });
     case "add":
-      return { ok: true, job: await addJob(agent, readWrittenJob(needed("job", args.job), context), sender) };
+      return {
+        ok: true,
+        job: await addJob(agent, readWrittenJob(required("job", args.job), context), sender),
+      };
     case "update": {
-      const patch = readWrittenPatch(needed("patch", args.patch ?? args.job), context);
-      return { ok: true, job: await updateJob(agent, { id: needed("id", args.id), patch }, sender) };
+      const patch = readWrittenPatch(required("patch", args.patch ?? args.job), context);
+      return { ok: true, job: await updateJob(agent, { id: required("id", args.id), patch }, sender) };
     }
     case "remove":
-      await removeJob(agent, needed("id", args.id));
+      await removeJob(agent, required("id", args.id));
       return { ok: true, removed: true };
     case "run":
       return runJobs(agent, { id: args.id, mode: args.mode ?? "due" });
@@ -50,7 +53,7 @@ export async function changeJobs(
   }
 }
 
-function needed<T>(name: string, value: T | undefined): T {
+function required<T>(name: string, value: T | undefined): T {
   if (value !== undefined) return value;
   throw new PeerError(code.badRequest, `${name}: this action needs it`);
 }

@@ -151,7 +151,7 @@ export const pairingMethods: Pick<MethodTable, "pair.list" | "pair.approve" | "p
     scope: "admin",
     async handle({ table, now }) {
       const requests = await listRequests(table, now());
-      return { pairs: Object.fromEntries(requests.map((request) => [nameOf(request), entryOf(request)])) };
+      return { pairs: Object.fromEntries(requests.map((request) => [nameOf(request), pairEntry(request)])) };
     },
   },
   "pair.approve": {
@@ -170,7 +170,7 @@ function nameOf({ channel, accountId, senderId }: PairingRequest): string {
   return `${channel}:${accountId}:${senderId}`;
 }
 
-function entryOf({ message, eventId: _eventId, ...request }: PairingRequest): PairEntry {
+function pairEntry({ message, eventId: _eventId, ...request }: PairingRequest): PairEntry {
   if (!message) return request;
   const shown = message.text.slice(0, shownCharacters).toWellFormed();
   return { ...request, message: shown, firstMessage: shown };

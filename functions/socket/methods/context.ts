@@ -27,29 +27,29 @@ export const contextMethods: Pick<
   "session.activate": {
     modes: ["client"],
     async handle(gateway, { sessionKey, id: object }, { id, caller }) {
-      return ask(gateway, sessionKey, { ...entryOf(gateway, id, caller), kind: "activate", object });
+      return submit(gateway, sessionKey, { ...newEntry(gateway, id, caller), kind: "activate", object });
     },
   },
   "session.deactivate": {
     modes: ["client"],
     async handle(gateway, { sessionKey, id: object }, { id, caller }) {
-      return ask(gateway, sessionKey, { ...entryOf(gateway, id, caller), kind: "deactivate", object });
+      return submit(gateway, sessionKey, { ...newEntry(gateway, id, caller), kind: "deactivate", object });
     },
   },
   "session.pin": {
     modes: ["client"],
     async handle(gateway, { sessionKey, id: object, pinned }, { id, caller }) {
-      return ask(gateway, sessionKey, { ...entryOf(gateway, id, caller), kind: "pin", object, pinned });
+      return submit(gateway, sessionKey, { ...newEntry(gateway, id, caller), kind: "pin", object, pinned });
     },
   },
 };
 
-function entryOf({ now }: Gateway, requestId: string, caller: Caller) {
+function newEntry({ now }: Gateway, requestId: string, caller: Caller) {
   return { id: randomUUID(), at: now(), origin: clientOrigin(caller, requestId), via: "method" } as const;
 }
 
 /** Appends the request to the session's inbox. The agent answers it after the work before it. */
-async function ask(gateway: Gateway, sessionKey: string, entry: InboxEntry): Promise<typeof deferred> {
+async function submit(gateway: Gateway, sessionKey: string, entry: InboxEntry): Promise<typeof deferred> {
   await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);
   return deferred;
 }

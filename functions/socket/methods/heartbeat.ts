@@ -117,13 +117,13 @@ async function describeBeats(table: Table, configuration: Configuration): Promis
     const { everyMs, hours, target } = beatSettings(configuration, agentId);
     return [
       agentId,
-      { ...shown(state), ...(lastActive ? { lastActive } : {}), everyMs, activeHours: hours, target },
+      { ...beatFields(state), ...(lastActive ? { lastActive } : {}), everyMs, activeHours: hours, target },
     ];
   });
   return Object.fromEntries(await Promise.all(agents));
 }
 
-function shown(state: BeatState) {
+function beatFields(state: BeatState) {
   const { agentId, on = false, nextAt, lastAt, lastText, lastSentAt, skippedAt, skipReason } = state;
   return {
     agentId,

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { connectedPeers } from "../../../functions/agent/context/connected-peers.ts";
 import { answerEntry } from "../../../functions/agent/reply/request-reply.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
-import { dispatchCall } from "../../../functions/agent/tools/plan-calls.ts";
+import { dispatchCall } from "../../../functions/agent/tools/tool-calls.ts";
 import { createTimerHandler } from "../../../functions/timer/timer-handler.ts";
 import { createBroadcast } from "../../../shared/peers/broadcast.ts";
 import { listPeers, modes, readPeer } from "../../../shared/peers/registry.ts";

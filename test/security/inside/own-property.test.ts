@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../../functions/agent/agent.ts";
-import { carryOutCalls } from "../../../functions/agent/tools/carry-out-calls.ts";
-import { type PlannedCall, pendingCalls } from "../../../functions/agent/tools/plan-calls.ts";
+import { carryOutCalls, type PlannedCall, pendingCalls } from "../../../functions/agent/tools/tool-calls.ts";
 import { handleFrame } from "../../../functions/socket/frame.ts";
 import type { Gateway } from "../../../functions/socket/gateway.ts";
 import { connectEvent } from "../../../local/websocket/websocket-events.ts";

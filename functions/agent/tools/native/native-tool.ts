@@ -49,8 +49,8 @@ export interface ToolCallContext {
  * @see docs/reference/protocol.md, "Tools"
  */
 export type NativeOutcome =
-  /** `beside`: a write in parallel with that of the result. It does not reject. */
-  | { ok: true; result: unknown; beside?: Promise<void> }
+  /** `inParallel`: a write in parallel with that of the result. It does not reject. */
+  | { ok: true; result: unknown; inParallel?: Promise<void> }
   | { ok: false; error: string }
   | { send: SessionMessage }
   | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } }

@@ -55,10 +55,10 @@ async function newestOf(agent: Pick<Agent, "table" | "bucket">, sessionKey: stri
   if (!state) return {};
   const from = Math.max(state.first, state.head - limit + 1);
   const messages = await readMessages(agent, state, from, state.head);
-  return { messageCount: messageCount(state), messages: messages.flatMap(shown) };
+  return { messageCount: messageCount(state), messages: messages.flatMap(listedMessage) };
 }
 
-function shown(message: Message) {
+function listedMessage(message: Message) {
   const content = message.role === "toolResult" ? "" : textOf(message);
   if (content === "") return [];
   const { role, timestamp } = message;

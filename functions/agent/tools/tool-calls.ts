@@ -6,17 +6,20 @@ import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../..
 import { log } from "../../../shared/runtime/log.ts";
 import { answererOf } from "../../../shared/session/asked-session.ts";
 import { type CallAddress, encodeCallAddress } from "../../../shared/session/call-address.ts";
+import { putIntent, putOutcome, recordResult, settleIntent } from "../../../shared/session/calls.ts";
 import type { PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
+import type { SessionWriter } from "../session-writer.ts";
 import {
   type BegunCall,
+  type NativeOutcome,
   type NativeTool,
   runNativeTool,
   type SessionMessage,
   type ToolTurn,
 } from "./native/native-tool.ts";
 import { nativeTools } from "./native/native-tools.ts";
-import { askedSession } from "./send-to-session.ts";
+import { askedSession, sendToSession } from "./send-to-session.ts";
 
 /** A tool call of the model, and what carries it out. */
 export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
@@ -161,4 +164,57 @@ export async function dispatchCall(
     case "too large":
       return `The arguments are too large to send to a node (limit ${maxFrameBytes} bytes)`;
   }
+}
+
+/**
+ * Sends all node calls in parallel. Meanwhile runs the gateway's own calls and sends messages to sessions, one at a time in
+ * the model's order, until the run is stopped or the lease is lost. Resolves after everything that it started has ended, so
+ * that nothing continues without the lease.
+ */
+export async function carryOutCalls(
+  agent: Agent,
+  writer: Pick<SessionWriter, "interrupted">,
+  turn: ToolTurn,
+  run: Run,
+  planned: readonly PlannedCall[],
+): Promise<void> {
+  const isPending = ({ call }: PlannedCall) => Object.hasOwn(run.pending, call.id);
+  const sent = planned.map(async (one) => {
+    if (one.by !== "node" || !isPending(one)) return;
+    const outcome = await one.node.start();
+    if (outcome) await recordResult(agent, one.address, one.node.nodeId, outcome, agent.now());
+  });
+  const native = async () => {
+    for (const one of planned) {
+      if (writer.interrupted.aborted) return;
+      if (one.by === "gateway") await carryOutNative(agent, turn, one);
+      else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
+      // A pending call keeps waiting for its node, even if the node is not connected now.
+      else if (one.by === "nobody" && !isPending(one))
+        await putOutcome(agent, one.address, { error: one.error }, agent.now());
+    }
+  };
+  const ends = await Promise.allSettled([...sent, native()]);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+async function carryOutNative(
+  agent: Agent,
+  turn: ToolTurn,
+  { tool, args, address }: Extract<PlannedCall, { by: "gateway" }>,
+): Promise<void> {
+  const { sessionKey, runId } = address;
+  log("tool.native", { sessionKey, runId, tool: tool.definition.name });
+  if (!tool.repeatable && !(await putIntent(agent.table, address, agent.now()))) return;
+  const { inParallel, ...result } = withParallelWrite(
+    await runNativeTool(tool, args, { agent, turn, address }),
+  );
+  const stored = tool.repeatable
+    ? putOutcome(agent, address, { result }, agent.now())
+    : settleIntent(agent, address, { result });
+  await Promise.all([stored, inParallel]);
+}
+
+function withParallelWrite(outcome: NativeOutcome): NativeOutcome & { inParallel?: Promise<void> } {
+  return outcome;
 }
