@@ -40,7 +40,7 @@ async function recall(query: string, sessionKey = `agent:${bench.agentId}:main`,
     address: { sessionKey, runId: "r", step: 1, callId },
   } as unknown as ToolCallContext;
   const outcome = await useMemory({ action: "recall", query }, context);
-  if ("beside" in outcome) await outcome.beside;
+  if ("inParallel" in outcome) await outcome.inParallel;
   return outcome;
 }
 const counted = () => listRecalls(state.table, bench.agentId, 0);
@@ -112,7 +112,7 @@ describe("a recall", () => {
     } as unknown as ToolCallContext;
     const outcome = await useMemory({ action: "recall", query: "green tea" }, context);
     expect(outcome).toMatchObject({ ok: true, result: { count: 2 } });
-    await expect("beside" in outcome ? outcome.beside : undefined).resolves.toBeUndefined();
+    await expect("inParallel" in outcome ? outcome.inParallel : undefined).resolves.toBeUndefined();
   });
 });
 
