@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkSchedule, nextRunTime, nextRunTimes } from "../../shared/cron/run-times.ts";
+import { checkPeriod, checkSchedule, nextRunTime, nextRunTimes } from "../../shared/cron/run-times.ts";
 import type { CronSchedule } from "../../shared/protocol/cron.ts";
 
 const iso = (at: number | undefined) =>
@@ -15,6 +15,12 @@ describe("periods", () => {
     expect(nextRunTime({ kind: "every", everyMs: 3000, anchorMs: 1000 }, 9_999, "UTC")).toBe(10_000);
     expect(nextRunTime({ kind: "every", everyMs: 3000, anchorMs: 20_000 }, 10_000, "UTC")).toBe(20_000);
   });
+});
+
+it("a period has a minute or more", () => {
+  expect(() => checkPeriod({ kind: "every", everyMs: 59_999 })).toThrow("at most once a minute");
+  expect(() => checkPeriod({ kind: "every", everyMs: 60_000 })).not.toThrow();
+  expect(() => checkPeriod({ kind: "at", atMs: 0 })).not.toThrow();
 });
 
 describe("a single time", () => {

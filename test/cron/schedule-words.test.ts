@@ -45,6 +45,10 @@ describe("words", () => {
     ["february 14 2028, at 9:30", at("2028-02-14T15:30Z")],
     ["every 30 minutes", every(1_800_000)],
     ["each half an hour", every(1_800_000)],
+    ["every hour and 5 minutes", every(3_900_000)],
+    ["every hour and half an hour", every(5_400_000)],
+    ["friday at 12:00", at("2026-02-20T18:00Z")],
+    ["every day at 9am ,6pm", cron("0 9,18 * * *")],
     [
       "every 2 hours starting 2026-02-14 09:30",
       { ...every(7_200_000), anchorMs: Date.parse("2026-02-14T15:30Z") },
@@ -83,7 +87,7 @@ describe("words", () => {
     ["*/15 * * * *", cron("*/15 * * * *")],
     ["0 9 1 1 mon", cron("0 9 1 1 mon")],
   ])("%s", (text, expected) => {
-    expect(parseSchedule(text, now, chicago)).toEqual(expected);
+    expect(parseSchedule(text, now, chicago)).toStrictEqual(expected);
   });
 
   it.each([
@@ -91,6 +95,8 @@ describe("words", () => {
     ...["14 foo at 9", "30 feb at 9:00", "2026-02-14 25:00", "every day at 9 and 25", "tomorrow at 9:30x"],
     ...["every weekdayish at 7", "every weekendish at 7", "every dayish at 7", "every longweekend at 7"],
     ...["every 32nd at 8:00", "every 0th at 8:00", "every monday and blue at 7"],
+    ...["13", "0 9 * * fridays", "0 9 * * x1", "not every hour", "every day at 9:00 sharp", "every mo at 9"],
+    ...["every second weekday at 7", "every other 15th at 8:00", "every 15th of may at 8:00"],
     ...["every 2 hours from whenever", "in 20 minutes or so", "every someday at 7"],
   ])("%s is refused", (text) => {
     expect(() => parseSchedule(text, now, chicago)).toThrow("is not understood");
@@ -130,7 +136,10 @@ describe("a schedule that a model writes as an object", () => {
     [{ in: "In  20 Minutes" }, at("2026-02-13T18:20Z")],
     [{ inMinutes: 2 }, { kind: "at", atMs: now + 120_000 }],
     [{ inHours: 2 }, { kind: "at", atMs: now + 7_200_000 }],
+    [{ in: "20 min 5 s" }, at("2026-02-13T18:20:05Z")],
+    [{ at: now + 5 }, { kind: "at", atMs: now + 5 }],
     [{ every: "2 hours" }, every(7_200_000)],
+    [{ every: "hour", everyMinutes: 5 }, every(300_000)],
     [
       { every: "every 2 hours", anchor: "2026-02-14 09:30" },
       { ...every(7_200_000), anchorMs: Date.parse("2026-02-14T15:30Z") },
@@ -159,7 +168,7 @@ describe("a schedule that a model writes as an object", () => {
     ],
     ["tomorrow 9:15am", at("2026-02-14T15:15Z")],
   ])("%j", (written, expected) => {
-    expect(readSchedule(written, now, chicago)).toEqual(expected);
+    expect(readSchedule(written, now, chicago)).toStrictEqual(expected);
   });
 
   it("is refused without a valid time", () => {

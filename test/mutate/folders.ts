@@ -8,7 +8,7 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/timer/*",
     "test/agent/compaction/{memories,compaction-cut}",
     "test/agent/context/{provenance,history,prompt}",
-    "test/cli/commands/session/{session,history}-commands",
+    "test/cli/commands/session/{session,export,history}-commands",
     "test/agent/{failed-run,cut-answer,reset-by-policy,reset}",
     "test/socket/{command-results,background-commands,node-calls,nested-params,transcript-page}",
     "test/webhook/{redelivery,handler}",

@@ -1,7 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { Stryker } from "@stryker-mutator/core";
+import picomatch from "picomatch";
 import { testsOf } from "./folders.ts";
 import { type FolderScore, lines, scoreOf } from "./score.ts";
 
@@ -17,6 +18,24 @@ function folderOf(path: string): string {
   const folder = Object.keys(testsOf).find((one) => path === one || path.startsWith(`${one}/`));
   if (folder && existsSync(path)) return folder;
   throw new Error(`${path} is not in a mutated folder\n\n${usage}`);
+}
+
+/** The globs that the braces of a glob abbreviate. */
+function alternatives(glob: string): string[] {
+  const [braces = "", names] = /\{([^{}]*)\}/.exec(glob) ?? [];
+  if (names === undefined) return [glob];
+  return names.split(",").flatMap((name) => alternatives(glob.replace(braces, name)));
+}
+
+/** Throws for a glob of `folders.ts` that matches no file: its tests were moved or renamed. */
+function checkGlobs(): void {
+  const files = readdirSync("test", { recursive: true }).map((file) => `test/${file}`);
+  const globs = Object.values(testsOf).flat().flatMap(alternatives);
+  const empty = globs.filter((glob) => {
+    const isMatch = picomatch(`${glob}.test.ts`);
+    return !files.some((file) => isMatch(file));
+  });
+  if (empty.length > 0) throw new Error(`folders.ts names tests that do not exist: ${empty.join(", ")}`);
 }
 
 const nameOf = (path: string) => path.replaceAll("/", "-");
@@ -62,6 +81,7 @@ async function main(args: string[]): Promise<void> {
   if (values.help) return void process.stdout.write(`${usage}\n`);
   const paths = positionals.length > 0 ? positionals : Object.keys(testsOf);
   paths.forEach(folderOf);
+  checkGlobs();
   await mkdir(dir, { recursive: true });
   const scores: FolderScore[] = [];
   for (const path of paths) {
