@@ -1,8 +1,10 @@
+// Both marks are stored: an error that one version commits, another may deliver to a channel and has to redact. Do not reword them.
+
 /** Precedes a provider's message in an error. All text after it is the provider's. */
 const mark = "the model's provider says: ";
 
 /** Precedes a fault for the owner to fix. The text after it may name servers and quote providers. */
-const ownersMark = "the model cannot be called: ";
+const ownersMark = "the model cannot be asked: ";
 
 /** A provider's message as part of an error. From a JSON error only its message is used. */
 export function providerWords(words: string): string {

@@ -66,7 +66,7 @@ describe("the error of a model that cannot be called", () => {
       const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
       const error = await errorOf({ provider, id: "m", baseUrl });
       expect(error).toBe(
-        `LLM error: the model cannot be called: nothing listens at ${baseUrl}; is its server running?`,
+        `LLM error: the model cannot be asked: nothing listens at ${baseUrl}; is its server running?`,
       );
       expect(reasons).toEqual([
         `nothing listens at ${baseUrl}; is its server running?`,
@@ -104,7 +104,7 @@ describe("the error of a model that cannot be called", () => {
 
   it("says how to replace a refused key", async () => {
     expect(await refusing(401, "invalid x-api-key", "anthropic")).toMatch(
-      /^LLM error: the model cannot be called: the server at \S+ does not accept the key; set another: gsv config set apiKeys\.anthropic - \(401 .*invalid x-api-key\)$/,
+      /^LLM error: the model cannot be asked: the server at \S+ does not accept the key; set another: gsv config set apiKeys\.anthropic - \(401 .*invalid x-api-key\)$/,
     );
   });
 
@@ -149,6 +149,14 @@ describe("the error of a model that cannot be called", () => {
     expect(withoutProviderWords(error)).toBe(
       "LLM error: the model cannot be called; the owner's client shows the reason",
     );
+  });
+
+  // Literal texts: a session keeps an error until it is delivered, possibly by another version.
+  it.each([
+    "LLM error: the model cannot be asked: nothing listens at http://gpu.lan/v1 (Connection error.)",
+    "LLM error: the model's provider says: no credit for http://gpu.lan/v1",
+  ])("is redacted on a channel when an earlier version has stored it: %s", (stored) => {
+    expect(withoutProviderWords(stored)).not.toContain("gpu.lan");
   });
 });
 
