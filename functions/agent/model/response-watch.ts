@@ -1,4 +1,7 @@
-/** Facts of a provider's HTTP responses that its client does not pass on. */
+/**
+ * Facts of a provider's HTTP responses that its client does not pass on. In chat completions, the client joins calls that have
+ * the same id: such an id is removed from all but the first, and call-ids.ts assigns new ones.
+ */
 export interface ResponseWatch {
   fetch: typeof fetch;
   /** Status of the last response; undefined when there was none. */
@@ -32,7 +35,8 @@ export function watchResponses(): ResponseWatch {
       const shouldRetry = headers.get("x-should-retry");
       watch.mayRetry = shouldRetry === null ? undefined : shouldRetry === "true";
       if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
-      const watched = body.pipeThrough(onLines((line) => recordLine(watch, line)));
+      const indexOfId = new Map<string, number>();
+      const watched = body.pipeThrough(onLines((line) => watchLine(watch, indexOfId, line)));
       return new Response(watched, { status, statusText, headers });
     },
   };
@@ -55,34 +59,49 @@ function retryAfter(headers: Headers, now: number): number | undefined {
   return Number.isFinite(asked) ? Math.max(0, asked) : undefined;
 }
 
-/** Passes bytes through unchanged, and calls `show` with each complete line. */
-function onLines(show: (line: string) => void): TransformStream<Uint8Array, Uint8Array> {
+/** Replaces each complete line. */
+function onLines(replace: (line: string) => string): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
   let begun = "";
   return new TransformStream({
     transform(chunk, controller) {
-      controller.enqueue(chunk);
       const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
       begun = lines.pop() ?? "";
-      for (const line of lines) show(line);
+      if (lines.length > 0)
+        controller.enqueue(encoder.encode(lines.map((line) => `${replace(line)}\n`).join("")));
+    },
+    flush(controller) {
+      controller.enqueue(encoder.encode(replace(begun)));
     },
   });
 }
 
-/** The fields of a streamed chunk that are recorded. */
+/** The fields of a streamed chunk that are used. */
 interface Chunk {
-  choices?: { delta?: { refusal?: unknown } }[];
+  choices?: { delta?: { refusal?: unknown; tool_calls?: { index?: unknown; id?: string }[] } }[];
   usage?: { cost?: unknown } | null;
 }
 
-function recordLine(watch: ResponseWatch, line: string): void {
-  if (!/"refusal":\s*"|"cost":\s*\d/.test(line)) return;
+/** Records what the line says. Returns it without the ids that calls with another index have. */
+function watchLine(watch: ResponseWatch, indexOfId: Map<string, number>, line: string): string {
+  if (!/"tool_calls"|"refusal":\s*"|"cost":\s*\d/.test(line)) return line;
   try {
-    const { choices, usage }: Chunk = JSON.parse(line.replace(/^data:/, ""));
-    const refusal = choices?.[0]?.delta?.refusal;
+    const chunk: Chunk = JSON.parse(line.replace(/^data:/, ""));
+    const { refusal, tool_calls } = chunk.choices?.[0]?.delta ?? {};
     if (typeof refusal === "string") watch.refusal += refusal;
-    if (typeof usage?.cost === "number") watch.cost = usage.cost;
+    if (typeof chunk.usage?.cost === "number") watch.cost = chunk.usage.cost;
+    let isChanged = false;
+    for (const call of tool_calls ?? []) {
+      if (!call.id || typeof call.index !== "number") continue;
+      if (!indexOfId.has(call.id)) indexOfId.set(call.id, call.index);
+      if (indexOfId.get(call.id) === call.index) continue;
+      delete call.id;
+      isChanged = true;
+    }
+    return isChanged ? `data: ${JSON.stringify(chunk)}` : line;
   } catch {
     // The client reports a malformed stream.
+    return line;
   }
 }

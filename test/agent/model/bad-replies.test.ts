@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../../functions/agent/agent.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
-import { textOf } from "../../../shared/protocol/messages.ts";
+import { textOf, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
 import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
 import { bedrockEnvironment, wires } from "../../support/models/wires/wires.ts";
@@ -125,6 +125,20 @@ describe.each(Object.entries(wires))("over %s", (name, { start, model: chosen, p
       replies = [];
       expect(await say("2")).toBe("fine");
       expect(await say("3")).toBe("fine");
+      expect(refused()).toEqual([]);
+    },
+  );
+
+  it.each(["call_0", "call_9hT2kQ0vXbB3mWcE7sYzRf1a"])(
+    "two calls of one reply with the id %s have a result each",
+    async (id) => {
+      const calls = ["one.md", "two.md"].map((path) => ({ name: "gsv__ReadFile", id, arguments: { path } }));
+      replies = [{ toolCalls: calls }];
+      expect(await say("1")).toBe("fine");
+      const [, reply, ...results] = await bench.live(sessionKey);
+      expect(new Set(toolCallsOf(reply!).map((call) => call.id)).size).toBe(2);
+      const read = results.flatMap((result) => textOf(result).match(/\w+\.md/) ?? []);
+      expect(read).toEqual(["one.md", "two.md"]);
       expect(refused()).toEqual([]);
     },
   );
