@@ -84,7 +84,8 @@ export async function findOwner(
   const found = newest(places);
   if (!found) return undefined;
   const { channel, accountId, peer } = found;
-  return { kind: "channel", channel, accountId, peer };
+  const owner = { agentId, ...(onChannel === undefined ? {} : { onChannel }) };
+  return { kind: "channel", channel, accountId, peer, owner };
 }
 
 async function readPlaces(table: Table, agentId: string): Promise<Places[]> {

@@ -70,5 +70,11 @@ async function channelOf(
     const where = isNamed ? `on ${channel}: name to` : "on any channel: name channel and to";
     return `no owner has written to the agent in a direct message ${where}`;
   }
-  return to === undefined ? last : { ...last, peer: { kind: peerKind, id: to } };
+  if (to === undefined) return last;
+  return {
+    kind: "channel",
+    channel: last.channel,
+    accountId: last.accountId,
+    peer: { kind: peerKind, id: to },
+  };
 }

@@ -128,7 +128,7 @@ async function submitRun(
   isDue = true,
 ): Promise<CronRunResult> {
   const { table } = world;
-  const configuration = await world.configuration.load();
+  const configuration = await world.configuration.load({ fresh: true });
   const destination = await destinationOf(table, configuration, job);
   const summary = `Queued to ${destination.sessionKey}; ${destination.answer}`;
   const task: CronTask = {

@@ -39,6 +39,8 @@ export type Origin =
       replyToId?: string;
       /** Further fields that the channel needs to answer. They may be secret: never log or show them. */
       context?: Record<string, string>;
+      /** Present if the place was chosen as the owner's: the delivery chooses again. `onChannel`: only on this channel. */
+      owner?: { agentId: string; onChannel?: string };
     };
 
 /** The writer of an entry, and of the run that it begins. */

@@ -77,6 +77,15 @@ describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
     expect(platform.awaiting()).toBe(0);
   });
 
+  it("gets no answer to a message of somebody who is no longer an owner when the model has answered", async () => {
+    const meanwhile = async () => bench.configure({ dmPolicy: "open", owners: [] });
+    bench.reply = { text: "a secret", meanwhile };
+    await answer(platform.direct("hello"));
+    expect([platform.answers(), bench.asked]).toEqual([[], 1]);
+    expect(logged("channel.undelivered")).toMatchObject([{ reason: "the sender is no longer an owner" }]);
+    bench.configure({ dmPolicy: "open", owners: Object.values(platform.people) });
+  });
+
   it("in a room gets an answer only to messages to the agent", async () => {
     if (!platform.inRoom) return;
     for (const aside of platform.aside ? ["hello", "/status"] : []) await answer(platform.aside!(aside));

@@ -30,6 +30,8 @@ type CronEvent = Extract<TimerEvent, { kind: "cron" }>;
 export class CronBench {
   now = friday;
   configuration: Configuration = structuredClone(defaults);
+  /** What a read that accepts a cached configuration returns; absent: the newest one. */
+  cached: Configuration | undefined;
   /** By name; an existing name is not changed. */
   schedules = new Map<string, { at: number; event: CronEvent }>();
   /** The event of the schedule that a test fired. */
@@ -63,10 +65,13 @@ export class CronBench {
       table: mortal(this.state.table, "table", life),
       schedules: mortal({ once }, "schedules", life),
       wake: mortal({ wake }, "lambda", life).wake,
-      configuration: { load: async () => this.configuration },
+      configuration: { load: this.load },
       now: () => this.now,
     };
   }
+
+  private load = async ({ fresh = false }: { fresh?: boolean } = {}) =>
+    fresh ? this.configuration : (this.cached ?? this.configuration);
 
   timer(life?: Life): Timer {
     const files = { read: async () => undefined };
@@ -135,7 +140,7 @@ export class CronBench {
     return {
       ...base,
       ...this.world(life),
-      configuration: { ...base.configuration, load: async () => this.configuration },
+      configuration: { ...base.configuration, load: this.load },
       channels: { ...base.channels, deliver },
       callModel: async (call) => {
         this.calls.push(call);

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { addJob } from "../../shared/cron/jobs.ts";
+import { parseParams } from "../../shared/protocol/methods.ts";
 import { metaKey, newSession } from "../../shared/session/state.ts";
 import { answered, CronBench, friday, hour, task } from "./cron-bench.ts";
 
@@ -31,6 +33,90 @@ describe("an unprompted message of the gateway", () => {
     expect([...cron.delivered.values()]).toEqual([]);
     const error = "no owner has written to the agent in a direct message on any channel: name channel and to";
     expect((await cron.runs(id))[0]).toMatchObject({ status: "error", error });
+  });
+
+  describe("while the owners change", () => {
+    const otto = { ...former, channel: "discord", peer: { kind: "dm", id: "D2" } } as const;
+    const owners = (...ids: string[]) => {
+      cron.cached ??= structuredClone(cron.configuration);
+      cron.configuration.channels = { slack: { owners: ids }, discord: { owners: ids } };
+    };
+    beforeEach(async () => {
+      owners("olga", "otto");
+      cron.cached = undefined;
+      await cron.hear(otto, "otto");
+      cron.now += 1000;
+      await cron.hear(former, "olga");
+    });
+    const places = () => [...cron.delivered.values()].map(({ origin }) => origin.peer.id);
+    const last = { deliver: true, channel: "last" };
+
+    it.each([
+      ["an event", { mode: "systemEvent", text: "Look around" }, ["D2"]],
+      ["a task", task("x", last), ["D2"]],
+      ["a task for one channel", task("x", { deliver: true, channel: "slack" }), []],
+    ])("the answer to %s goes to who is an owner when it is delivered", async (_what, spec, to) => {
+      await cron.add({ schedule: hourly, spec });
+      cron.answer = () => {
+        owners("otto");
+        return answered("done");
+      };
+      await cron.until(friday + hour + 2000);
+      expect(places()).toEqual(to);
+    });
+
+    it("an owner that the cached configuration lacks gets the answer, a former one gets none", async () => {
+      await cron.add({ schedule: hourly, spec: task("x", last) });
+      owners("otto");
+      await cron.until(friday + hour + 2000);
+      expect(places()).toEqual(["D2"]);
+      owners();
+      await cron.until(friday + 2 * hour + 2000);
+      expect(places()).toEqual(["D2"]);
+      expect(cron.calls).toHaveLength(1);
+    });
+
+    it("a former owner's job does not start, and the answer of one that has started is not delivered", async () => {
+      const sender = { channel: "slack", senderId: "olga" };
+      const named = { deliver: true, channel: "slack", to: "D1" };
+      const job = { name: "job", schedule: hourly, spec: task("x", named) };
+      const { id } = await addJob(cron.world(), parseParams("cron.add", job), sender);
+      cron.answer = () => {
+        owners("otto");
+        return answered("done");
+      };
+      await cron.until(friday + hour + 2000);
+      await cron.until(friday + 2 * hour + 2000);
+      expect(places()).toEqual([]);
+      expect(cron.calls).toHaveLength(1);
+      const error = expect.stringContaining("no longer an owner");
+      expect(await cron.runs(id)).toMatchObject([
+        { status: "skipped", error },
+        { status: "error", error },
+      ]);
+    });
+
+    it("gsv__Message of a former owner's run sends nothing", async () => {
+      const call = {
+        type: "toolCall",
+        id: "c",
+        name: "gsv__Message",
+        arguments: { text: "private" },
+      } as const;
+      cron.answer = () => {
+        owners("otto");
+        return cron.calls.length > 1
+          ? answered("done")
+          : { status: "answered", message: { role: "assistant", content: [call], timestamp: 0 } };
+      };
+      const origin = { ...former, sessionKey: "agent:main:slack:dm:olga" };
+      const entry = { id: "m", at: friday, origin, senderId: "olga", kind: "message", text: "tell me" };
+      await cron.bench.submit(origin.sessionKey, entry as never);
+      cron.woken.add(origin.sessionKey);
+      await cron.work();
+      expect(places()).toEqual([]);
+      expect(JSON.stringify(cron.calls[1]?.messages)).toContain("no longer an owner");
+    });
   });
 
   it.each(["main", "cron:j1"])(

@@ -68,7 +68,7 @@ describe("a job's message", () => {
     await cron.add({ schedule: hourly, spec: { mode: "systemEvent", text: "Look around" } });
     await cron.until(friday + hour);
     expect((await cron.asked("agent:main:main"))[0]).toMatch(/Look around$/);
-    expect([...cron.delivered.values()]).toEqual([
+    expect([...cron.delivered.values()]).toMatchObject([
       { origin: { ...last, sessionKey: "agent:main:main" }, text: "done" },
     ]);
   });

@@ -31,7 +31,7 @@ export class HeartbeatBench {
   /** Put around the world of every process. */
   wrap: (world: World) => World = (world) => world;
   /** What it says to a request, in place of `reply`. */
-  script: (() => Reply) | undefined;
+  script: (() => Reply | Promise<Reply>) | undefined;
   readonly pending: { name: string; at: number; event: TimerEvent }[] = [];
   private readonly woken = new Set<string>();
   private life = new Life();

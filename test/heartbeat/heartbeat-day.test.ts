@@ -19,6 +19,20 @@ async function begin(time: string, settings: Record<string, unknown> = {}): Prom
 }
 
 describe("a day of heartbeats", () => {
+  it("reports to nobody who is no longer an owner when the model has answered", async () => {
+    await begin("2026-05-05T08:00:00Z");
+    await bench.hear(textUpdate("/status", { from: { id: owner } }));
+    bench.telegram.sent.length = 0;
+    bench.script = async () => {
+      await bench.call("config.set", { path: "channels.telegram.owners", value: [] });
+      return { text: "The build fails." };
+    };
+    await bench.beat();
+    bench.script = undefined;
+    expect(await bench.status()).toMatchObject({ lastHeartbeatText: "The build fails." });
+    expect(bench.sent).toEqual([]);
+  });
+
   it.each([
     ["on which clocks are set forward", "2026-03-29"],
     ["on which clocks are set back", "2026-10-25"],

@@ -1,9 +1,10 @@
+import { findReceiver } from "../../../shared/channels/receiver.ts";
 import { settleCronRun } from "../../../shared/cron/settle-run.ts";
 import type { ChatReply } from "../../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { answerAsker } from "../../../shared/session/answer-asker.ts";
-import { failed, type Run } from "../../../shared/session/run.ts";
+import { failed, type Run, senderOf } from "../../../shared/session/run.ts";
 import { turnSpent } from "../../../shared/session/spending.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
 import type { Step } from "../../../shared/world/expression.ts";
@@ -129,7 +130,9 @@ async function deliverToChannel(
   text: string,
 ): Promise<string | undefined> {
   if (run.origin.kind !== "channel") return undefined;
-  const outcome = await agent.channels.deliver(run.origin, id, text);
+  const to = await findReceiver(agent, run.origin, run.role === "guest" ? undefined : senderOf(run));
+  const outcome =
+    typeof to === "string" ? { ok: false as const, reason: to } : await agent.channels.deliver(to, id, text);
   if (outcome.ok) return undefined;
   log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
   return outcome.reason;
@@ -189,7 +192,7 @@ export interface TaskEnd {
  * After a crash it is repeated, so every write here must be repeatable.
  */
 async function settleTask(
-  agent: Pick<Agent, "table" | "bucket" | "channels" | "wake" | "now">,
+  agent: Pick<Agent, "table" | "bucket" | "channels" | "configuration" | "wake" | "now">,
   { task, runId }: Pick<Run, "task" | "runId">,
   end: TaskEnd,
 ): Promise<void> {

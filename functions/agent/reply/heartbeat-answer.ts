@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { findReceiver } from "../../../shared/channels/receiver.ts";
 import { recordBeatAnswer } from "../../../shared/heartbeat/beat-state.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { HeartbeatTask } from "../../../shared/session/inbox-entry.ts";
@@ -15,8 +16,8 @@ const failureText = "failure";
  * repeatable; the delivery has receipts under the run's id.
  */
 export async function settleHeartbeat(
-  agent: Pick<Agent, "table" | "channels" | "now">,
-  { agentId, to }: HeartbeatTask,
+  agent: Pick<Agent, "table" | "channels" | "configuration" | "now">,
+  { agentId, to: planned }: HeartbeatTask,
   runId: string,
   end: { answer?: string; failure?: string; note?: string },
 ): Promise<void> {
@@ -24,7 +25,8 @@ export async function settleHeartbeat(
   const { failure, answer = "" } = end;
   const message = failure === undefined ? deliverableText(answer) : end.note;
   let sentAt: number | undefined;
-  if (message && to) {
+  const to = message && planned ? await findReceiver(agent, planned, undefined) : "nothing to send";
+  if (message && typeof to !== "string") {
     const toSend = { agentId, text: failure === undefined ? message : failureText, runId };
     if (await claimText(table, toSend, now())) {
       const delivered = await agent.channels.deliver(to, runId, message);

@@ -181,7 +181,8 @@ async function refusal(
 ): Promise<"reset" | "no longer an owner" | undefined> {
   if (state?.sessionId !== conversation) return "reset";
   const stored = channel === undefined || senderId === undefined ? undefined : { channel, senderId };
-  if (role !== "owner" || isStillOwner(await configuration.load(), sender ?? stored)) return undefined;
+  if (role !== "owner" || isStillOwner(await configuration.load({ fresh: true }), sender ?? stored))
+    return undefined;
   return "no longer an owner";
 }
 
@@ -218,6 +219,9 @@ async function reportOrigin(
   { channel }: BackgroundCommand,
   state: SessionState,
 ): Promise<Origin> {
-  const place = channel === undefined ? undefined : await placeOf(table, await configuration.load(), state);
+  const place =
+    channel === undefined
+      ? undefined
+      : await placeOf(table, await configuration.load({ fresh: true }), state);
   return place ?? { kind: "client" };
 }

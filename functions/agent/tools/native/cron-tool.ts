@@ -54,7 +54,7 @@ export const cronTool = nativeTool({
   async run(args, { agent, turn, address: { sessionKey } }) {
     checkSchedulable(turn.audience);
     const { agentId, sender } = turn;
-    const configuration = await agent.configuration.load();
+    const configuration = await agent.configuration.load({ fresh: true });
     const { userTimezone: timezone } = configuration;
     const lastChannel = turn.lastChannel ?? (await placeOf(agent.table, configuration, { sessionKey }));
     const context = { agentId, now: agent.now(), timezone, ...(lastChannel ? { lastChannel } : {}) };

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import type { ChannelOrigin, OutboundFile } from "../../../../shared/channels/channel.ts";
 import { channels } from "../../../../shared/channels/channels.ts";
 import { placeOf } from "../../../../shared/channels/conversation-place.ts";
+import { findReceiver } from "../../../../shared/channels/receiver.ts";
 import { imageTypeOf } from "../../../../shared/media/image-format.ts";
 import { mediaPrefix } from "../../../../shared/media/media-store.ts";
 import { essenceOf, extensionOf } from "../../../../shared/media/media-types.ts";
@@ -49,9 +50,11 @@ export const message = nativeTool({
     if (text.trim() === "" && args.media === undefined)
       throw new PeerError(code.badRequest, "text: there is nothing to send");
     const { sessionKey } = address;
+    const { table, configuration } = agent;
     const last =
-      turn.lastChannel ?? (await placeOf(agent.table, await agent.configuration.load(), { sessionKey }));
-    const origin = destinationOf(args, last);
+      turn.lastChannel ?? (await placeOf(table, await configuration.load({ fresh: true }), { sessionKey }));
+    const origin = await findReceiver(agent, destinationOf(args, last), turn.sender);
+    if (typeof origin === "string") return { ok: false, error: `not sent: ${origin}` };
     const file = args.media === undefined ? undefined : await loadFile(agent, turn, sessionKey, args.media);
     // A random id is enough: the recorded intent prevents a second attempt of this call.
     const sent = await agent.channels.deliver(origin, `message:${randomUUID()}`, text, file);
