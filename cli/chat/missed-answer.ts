@@ -42,6 +42,7 @@ function answerTo(message: string, messages: Message[]): string | undefined {
   const next = messages.findIndex((candidate, index) => index > asked && isUser(candidate));
   const after = messages.slice(asked + 1, next < 0 ? undefined : next);
   const last = after.findLast((candidate) => candidate.role === "assistant");
-  // A message with tool calls is not an answer: a run that ended with it has failed.
-  return last && toolCallsOf(last).length === 0 && textOf(last) !== "" ? textOf(last) : undefined;
+  // A message with tool calls is not an answer: a run that ended with it has failed. So has one that ended with a marker.
+  if (last?.role !== "assistant" || last.errorMessage !== undefined) return undefined;
+  return toolCallsOf(last).length === 0 && textOf(last) !== "" ? textOf(last) : undefined;
 }

@@ -5,14 +5,14 @@ import { log } from "../../shared/runtime/log.ts";
 import type { ExecTask, InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
-import type { Run } from "../../shared/session/run.ts";
+import { answered, type Run } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
 import { remove } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
 import { type ConnectedPeers, freshPeersMs, prefetch } from "./context/connected-peers.ts";
 import { changeOnRequest } from "./objects/change-on-request.ts";
-import { deliverReply, deliverStop } from "./reply/delivery.ts";
+import { deliverReply, deliverStop, endMarker } from "./reply/delivery.ts";
 import { beginReset, isDue, resumeReset } from "./reset.ts";
 import { SessionWriter } from "./session-writer.ts";
 import { beginRun, type Next, resumeRun, runStep, toolStep } from "./step.ts";
@@ -100,7 +100,10 @@ async function beginEntry(
   return "continue";
 }
 
-/** Ends a run that a user stopped, and appends the results of its calls to the transcript. */
+/**
+ * Ends a run that a user stopped, and appends the results of its calls and a marker to the transcript. A run that has its
+ * answer or its failure keeps that instead.
+ */
 async function endStopped(
   agent: Agent,
   writer: SessionWriter,
@@ -110,8 +113,10 @@ async function endStopped(
   log("run.stopped", { sessionKey: writer.sessionKey, runId: run.runId });
   const nodes = () => peers.nodes(agent.now() - freshPeersMs);
   const stopped = async () => {
+    if (run.phase === "reply") return;
     const results = await stopCalls(agent, writer, run, nodes);
-    if (results.length > 0) await writer.append(results, []);
+    const marker = endMarker("stopped by the user before an answer", agent.now());
+    await writer.append([...results, marker], [assign("run", answered(run))]);
   };
   await Promise.all([stopped(), deliverStop(agent, writer.sessionKey, run, peers)]);
   return endRun(agent, writer);

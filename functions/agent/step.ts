@@ -31,7 +31,7 @@ import {
   prepareCall,
   type Uncalled,
 } from "./model-step.ts";
-import { announce, failureSteps, unannounced } from "./reply/delivery.ts";
+import { announce, failRun, failurePlan, unannounced } from "./reply/delivery.ts";
 import { runOf, type SessionWriter } from "./session-writer.ts";
 import { carryOutCalls, pendingCalls, planCalls, sendsOf } from "./tools/tool-calls.ts";
 import { announceResults, toResultMessages } from "./tools/tool-results.ts";
@@ -128,8 +128,8 @@ function continueWithResults(
 
 /** Plans the failure of a run whose step was interrupted too often: something in it kills the function. */
 function givenUp(agent: Agent, { sessionKey }: SessionWriter, run: Run): StepPlan {
-  const error = `LLM error: the turn was interrupted ${run.attempt} times`;
-  return { run, appended: [], writes: failureSteps(agent, sessionKey, run, error) };
+  log("run.failed", { sessionKey, runId: run.runId });
+  return failurePlan(agent, run, `LLM error: the turn was interrupted ${run.attempt} times`);
 }
 
 /**
@@ -183,7 +183,7 @@ async function applyOutcome(
       break;
     case "failed": {
       const smaller = asked.overflow ? shrinkAfterRefusal(run, asked.prepared.request) : undefined;
-      if (!smaller) await failRun(agent, writer, peers, asked.error);
+      if (!smaller) await fail(agent, writer, peers, asked.error);
       else if (!smaller.cut) await writer.commit(smaller.steps);
       else await writer.commit(compactionSteps(agent, writer.state, smaller.cut, smaller.steps));
       break;
@@ -194,15 +194,10 @@ async function applyOutcome(
   return "continue";
 }
 
-/** Commits a failure; the loop delivers it next. After a crash in between the model is not called again. */
-async function failRun(
-  agent: Agent,
-  writer: SessionWriter,
-  peers: ConnectedPeers,
-  error: string,
-): Promise<void> {
+/** Fails the run; the new read of the clients includes those that connected during the model call. */
+function fail(agent: Agent, writer: SessionWriter, peers: ConnectedPeers, error: string): Promise<void> {
   peers.refreshClients();
-  await writer.commit(failureSteps(agent, writer.sessionKey, runOf(writer), error));
+  return failRun(agent, writer, error);
 }
 
 type Answered = Extract<AskedModel, { status: "answered" }>;
@@ -219,9 +214,9 @@ async function applyReply(
   const reply = { ...identified, context: replyContext(prepared) };
   if (toolCallsOf(reply).length > 0) {
     if (run.step < maxSteps) return applyCalls(agent, writer, peers, asked, reply);
-    await failRun(agent, writer, peers, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
+    await fail(agent, writer, peers, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
   } else if (textOf(reply).trim() === "") {
-    await failRun(agent, writer, peers, emptyAnswer(reply));
+    await fail(agent, writer, peers, emptyAnswer(reply));
   } else {
     // The loop delivers the answer next. The new read includes clients that connected during the model call.
     peers.refreshClients();
@@ -325,7 +320,7 @@ export async function toolStep(
   const messages = await agent.history.load(writer.state);
   const reply = messages.at(-1);
   if (reply?.role !== "assistant") {
-    await failRun(
+    await fail(
       agent,
       writer,
       peers,

@@ -99,8 +99,27 @@ it("announces no answer after an error if the agent dies in between", async () =
         .map(({ state }) => state),
     ),
   ).toEqual(new Set(["error"]));
-  expect((await bench.live("agent:main:dies")).map(({ role }) => role)).toEqual(["user"]);
+  expect((await bench.live("agent:main:dies")).map(({ role }) => role)).toEqual(["user", "assistant"]);
   expect(await bench.state("agent:main:dies")).not.toHaveProperty("run");
+});
+
+it("shows the model five failed messages as five turns, each with a marker that never changes", async () => {
+  const key = "agent:main:five";
+  words = "secret-host";
+  for (const id of ["1", "2", "3", "4", "5"]) {
+    failures = 1;
+    await bench.submit(key, { ...message(id), text: `order ${id}` } as InboxEntry);
+    await bench.invoke(key);
+  }
+  for (const id of ["6", "7"]) {
+    await bench.submit(key, { ...message(id), text: `order ${id}` } as InboxEntry);
+    await bench.invoke(key);
+  }
+  const [sixth, seventh] = model.requests.slice(-2).map(({ turns }) => turns.map(({ text }) => text));
+  const marker = "[no answer: the model's provider failed (400); the owner's client shows the reason]";
+  expect(sixth).toEqual([...["1", "2", "3", "4", "5"].flatMap((id) => [`order ${id}`, marker]), "order 6"]);
+  expect(seventh).toEqual([...(sixth ?? []), "the answer", "order 7"]);
+  words = "no";
 });
 
 it("hides a provider's message from the users of a channel, and names the run instead", async () => {

@@ -80,7 +80,7 @@ function entryFaults(table: Snapshot, session: SessionState): string[] {
   for (const turn of turns.slice(0, -1)) {
     const answers = answersOf(turn);
     if (answers.length > 1) faults.push(`${turn.id} was answered ${answers.length} times`);
-    if (answers.some((text) => text !== `answer to ${turn.id}`))
+    if (answers.some((text) => text !== stopMarker && text !== `answer to ${turn.id}`))
       faults.push(`${turn.id} has another's answer`);
   }
   return faults;
@@ -93,7 +93,7 @@ export function newsFaults({ session }: Snapshot, news: readonly string[]): stri
     .map((one) => `clients received "${one}" after the run was stopped`);
 }
 
-/** The replies without a tool call. */
+/** The replies without a tool call, and the marker of a stop. */
 function answersOf({ messages }: Turn): string[] {
   const replies = messages.filter((message): message is AssistantMessage => message.role === "assistant");
   return replies.filter((reply) => toolCallsOf(reply).length === 0).map(textOf);
@@ -127,7 +127,10 @@ export function isDone({ session }: Snapshot): boolean {
   return inbox.length === 0 && run === undefined && clearFrom === undefined;
 }
 
-/** The faults of a finished conversation. A stopped run needs no answer. */
+/** Ends a stopped run in the transcript, unless its answer does. */
+const stopMarker = "[stopped by the user before an answer]";
+
+/** The faults of a finished conversation. */
 export function doneFaults(table: Snapshot, stopped: ReadonlySet<string>): string[] {
   const messages = transcriptOf(table);
   const turns = turnsOf(messages);
@@ -136,8 +139,8 @@ export function doneFaults(table: Snapshot, stopped: ReadonlySet<string>): strin
   if (fault) faults.push(`the transcript is broken: ${fault}`);
   for (const turn of turns) {
     const [answer, ...more] = answersOf(turn);
-    if (answer === undefined && stopped.has(turn.id)) continue;
-    if (answer !== `answer to ${turn.id}` || more.length > 0) faults.push(`${turn.id} is not answered once`);
+    const isEnd = answer === `answer to ${turn.id}` || (answer === stopMarker && stopped.has(turn.id));
+    if (!isEnd || more.length > 0) faults.push(`${turn.id} is not answered once`);
   }
   const ids = turns.map(({ id }) => id);
   faults.push(...leftoverMessages(table).map((name) => `message ${name} was left`));

@@ -18,7 +18,7 @@ import type { Agent } from "../agent.ts";
 import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
 import { describeModel } from "../model/resolve-model.ts";
-import { failureSteps } from "../reply/delivery.ts";
+import { failRun } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
 import { dropFromSearch, keepForSearch } from "../self/kept-for-search.ts";
 import type { SessionWriter } from "../session-writer.ts";
@@ -212,8 +212,8 @@ async function callOff(agent: Agent, writer: SessionWriter, error: string, spent
   const steps = [remove("compacting"), ...(await spentSteps(agent, writer, spent))];
   const asked = askedBy(writer.state);
   if (!asked) {
-    const { run } = writer.state;
-    await writer.commit([...(run ? failureSteps(agent, writer.sessionKey, run, error) : []), ...steps]);
+    if (writer.state.run) await failRun(agent, writer, error, steps);
+    else await writer.commit(steps);
     return;
   }
   await refuseEntry(agent, asked, "compact", `Nothing was changed. ${error}`).catch(unanswered(writer));

@@ -11,7 +11,7 @@ import type { Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts";
 import { withoutProviderWords } from "../model/provider-error-text.ts";
-import type { SessionWriter } from "../session-writer.ts";
+import { runOf, type SessionWriter } from "../session-writer.ts";
 import { endPendingCalls } from "../tools/stopped-calls.ts";
 import { settleHeartbeat } from "./heartbeat-answer.ts";
 
@@ -87,13 +87,17 @@ async function deliverFailure(
   return { failure, note, undelivered };
 }
 
-/** An error as a channel shows it: one line without the provider's message, with the run's id, which finds it in the log. */
+/** An error as a channel shows it, with the run's id, which finds it in the log. */
 function failureNote(runId: string, failure: string): string {
+  return `Sorry, that failed: ${shortReason(failure)} (${runId})`;
+}
+
+/** An error as one line without the provider's message. */
+function shortReason(failure: string): string {
   const line = withoutProviderWords(failure)
     .replace(/(?:\s|\\[nrt])+/g, " ")
     .trim();
-  const short = line.length > maxNoteLength ? `${line.slice(0, maxNoteLength).toWellFormed()} …` : line;
-  return `Sorry, that failed: ${short} (${runId})`;
+  return line.length > maxNoteLength ? `${line.slice(0, maxNoteLength).toWellFormed()} …` : line;
 }
 
 /** Announces to the clients and to the channel of its message that a run was stopped, and settles its task. */
@@ -110,16 +114,37 @@ export async function deliverStop(
   await settleTask(agent, run, { failure: "stopped by the user" });
 }
 
-/** The changes of the session item that fail its run. The error is delivered afterwards. */
-export function failureSteps(
-  { now }: Pick<Agent, "now">,
-  sessionKey: string,
-  run: Run,
+/** Commits the failure of the run in progress; the loop delivers it next. After a crash in between, no model is called again. */
+export async function failRun(
+  agent: Pick<Agent, "now">,
+  writer: SessionWriter,
   error: string,
-): Step[] {
-  log("run.failed", { sessionKey, runId: run.runId });
+  more: readonly Step[] = [],
+): Promise<void> {
+  const { run, appended, writes } = failurePlan(agent, runOf(writer), error);
+  log("run.failed", { sessionKey: writer.sessionKey, runId: run.runId });
+  await writer.append(appended, [...writes, ...more]);
+}
+
+/** The end of a run without an answer as a step: the failed run, and the marker for the model. */
+export function failurePlan({ now }: Pick<Agent, "now">, run: Run, error: string) {
   const failure = error.slice(0, maxFailureLength).toWellFormed();
-  return [assign("run", failed(run, failure)), assign("updatedAt", now())];
+  const ended = failed(run, failure);
+  const reason = shortReason(failure).replace(/^LLM error: /, "");
+  return {
+    run: ended,
+    appended: [endMarker(`no answer: ${reason}`, now())],
+    writes: [assign("run", ended), assign("updatedAt", now())],
+  };
+}
+
+/**
+ * Takes the place of an answer in the transcript, so that the model, like every reader, sees where each message without one
+ * ends. Clients of pi-ai leave out replies whose `stopReason` is an error; `errorMessage` tells this one from an answer.
+ */
+export function endMarker(reason: string, timestamp: number): AssistantMessage {
+  const content = [{ type: "text" as const, text: `[${reason}]` }];
+  return { role: "assistant", content, stopReason: "stop", errorMessage: reason, timestamp };
 }
 
 /** @returns why the text did not reach the channel; undefined if it did */

@@ -20,8 +20,7 @@ export function endPendingCalls(
 
 /**
  * Ends the calls of a run that was stopped.
- * @returns their results for the transcript; a call without an answer gets an error. Empty when the transcript already has
- * them, so that a repeat after a crash appends nothing
+ * @returns their results for the transcript; a call without an answer gets an error
  */
 export async function stopCalls(
   agent: Agent,

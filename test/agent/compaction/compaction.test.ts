@@ -261,7 +261,8 @@ describe("a summary that cannot be made", () => {
     await requestStop(bench.store.table, bench.key, "stop", Date.now());
     await invoked;
     const after = await bench.state(bench.key);
-    expect(after).toMatchObject({ first: 1, head: 161 });
+    expect(after).toMatchObject({ first: 1, head: 162 });
+    expect(textOf((await bench.live(bench.key)).at(-1)!)).toBe("[stopped by the user before an answer]");
     expect(after).not.toHaveProperty("run");
     expect(after).not.toHaveProperty("compacting");
     expect(await bench.parts(bench.key)).toEqual([]);
@@ -277,7 +278,7 @@ describe("a provider that is down", () => {
     await bench.seed(bench.key, before);
     await bench.submit(bench.key, message("m1", "and now?"));
     await bench.invoke(bench.key);
-    expect((await bench.live(bench.key)).slice(0, -1)).toEqual(before);
+    expect((await bench.live(bench.key)).slice(0, -2)).toEqual(before);
     expect(await bench.parts(bench.key)).toEqual([]);
     const after = await bench.state(bench.key);
     expect(after).not.toHaveProperty("run");
@@ -288,7 +289,7 @@ describe("a provider that is down", () => {
     const live = await bench.live(bench.key);
     expect(readSummaryMessage(live[0])!.text).toBe("They counted.");
     expect(textOf(live.at(-1)!)).toBe("the answer");
-    expect(await bench.said()).toHaveLength(163);
+    expect(await bench.said()).toHaveLength(164);
   });
 
   it("leaves the conversation unchanged in the middle of a summary too", async () => {
@@ -297,7 +298,7 @@ describe("a provider that is down", () => {
     await bench.seed(bench.key, turns(40));
     await bench.submit(bench.key, message("m1", "and now?"));
     await bench.invoke(bench.key);
-    expect(await bench.live(bench.key)).toHaveLength(161);
+    expect(await bench.live(bench.key)).toHaveLength(162);
     expect(await bench.parts(bench.key)).toEqual([]);
   });
 
@@ -340,7 +341,7 @@ describe("a provider that refuses a conversation as too long", () => {
     await bench.invoke(bench.key);
     expect(bench.conversation()).toHaveLength(2);
     expect(await bench.state(bench.key)).not.toHaveProperty("run");
-    expect(await bench.said()).toHaveLength(81);
+    expect(await bench.said()).toHaveLength(82);
   });
 
   it("gets a single message that is too long without its middle", async () => {

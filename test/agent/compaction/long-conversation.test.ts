@@ -118,7 +118,8 @@ it("of 400 turns with tools stays under a window of 8,000 tokens, and no message
   expect(parts.length).toBeGreaterThan(10);
   const live = await bench.live(sessionKey);
   const all = [...parts.flat(), ...live].filter((message) => !readSummaryMessage(message));
-  expect(all.map(line)).toEqual(said);
+  const isMarker = (message: Message) => message.role === "assistant" && message.errorMessage !== undefined;
+  expect(all.filter((message) => !isMarker(message)).map(line)).toEqual(said);
   // One summary at the head of each part except the first, and of the live messages: each includes the one before.
   const summaries = [...parts.slice(1), live].map((messages) =>
     messages.map((one) => readSummaryMessage(one)),
@@ -127,7 +128,7 @@ it("of 400 turns with tools stays under a window of 8,000 tokens, and no message
     expect(first).toBeDefined();
     expect(others.every((one) => one === undefined)).toBe(true);
   }
-  expect(readSummaryMessage(live[0])!.count).toBe(said.length - (live.length - 1));
+  expect(readSummaryMessage(live[0])!.count).toBe(all.length - (live.length - 1));
   const { first, head } = await bench.state(sessionKey);
   expect(await bench.items(sessionKey)).toHaveLength(head - first + 1);
 }, 240_000);

@@ -56,7 +56,7 @@ async function say(id = "run"): Promise<string | undefined> {
   await bench.submit(sessionKey, { id, at: Date.now(), origin, kind: "message", text: "hello" });
   await bench.invoke(sessionKey);
   const last = (await bench.live(sessionKey)).at(-1);
-  return last?.role === "assistant" ? textOf(last) : undefined;
+  return last?.role === "assistant" && last.errorMessage === undefined ? textOf(last) : undefined;
 }
 
 describe("a model call that fails temporarily is repeated", () => {

@@ -133,6 +133,24 @@ describe("a stop that comes while the model answers", () => {
     expect(await runOf()).toBeUndefined();
   });
 
+  it("leaves the message, its calls and one marker, wherever the process dies", async () => {
+    for (let left = 0, ended = false; !ended; left++) {
+      sessionKey = `agent:main:dies-${left}`;
+      replies = [stopping({ toolCalls: [probe] })];
+      await say("go");
+      const life = { left, calls: [] };
+      ended = await bench.invoke(sessionKey, life);
+      if (!ended) await bench.invoke(sessionKey);
+      const [asked, ...rest] = (await bench.live(sessionKey)).map((one) => [one.role, textOf(one)]);
+      expect(asked, `killed after ${left} calls`).toEqual(["user", "go"]);
+      expect(rest.at(-1), `killed after ${left} calls`).toEqual([
+        "assistant",
+        "[stopped by the user before an answer]",
+      ]);
+      expect(rest.length === 1 || rest.length === 3, `killed after ${left} calls`).toBe(true);
+    }
+  });
+
   it("is too late once the answer is committed", async () => {
     await say("go");
     const agent = bench.agent();
