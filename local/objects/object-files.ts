@@ -111,11 +111,17 @@ export async function commitObject(
   });
 }
 
-/** Removes an object. Removing what is not there is not an error. */
-export async function removeObject(store: Store, bucket: string, key: string): Promise<void> {
+/** Removes an object, if the condition holds. Removing what is not there is not an error. Throws PreconditionFailed. */
+export async function removeObject(
+  store: Store,
+  bucket: string,
+  key: string,
+  condition: WriteCondition = {},
+): Promise<void> {
   await store.lock(`${bucket}/${key}`, async () => {
     const record = await findObject(store, bucket, key);
     if (!record) return;
+    checkWrite(condition, record);
     const path = bodyPath(store, bucket, key);
     await rm(recordPath(store, bucket, key));
     await discard(join(stagingFolder(store.root), record.id));

@@ -59,7 +59,7 @@ export function openLocalBucket(store: Store): Bucket {
     },
     put: (key, body, options) => write(key, once(Buffer.from(body)), options),
     putStream: write,
-    delete: (key) => removeObject(store, bucketName, key),
+    delete: (key, { ifMatch } = {}) => unlessRefused(key, removeObject(store, bucketName, key, { ifMatch })),
     list: (prefix, delimiter) => list(store, prefix, delimiter),
   };
 }

@@ -74,8 +74,9 @@ export function openS3Bucket(
       const request = writeRequest(bucketName, key, options);
       return unlessRefused(key, options, uploadStream(client, request, body, partBytes));
     },
-    async delete(key) {
-      await client.send(new DeleteObjectCommand({ Bucket: bucketName, Key: key }), soon);
+    async delete(key, { ifMatch } = {}) {
+      const command = new DeleteObjectCommand({ Bucket: bucketName, Key: key, IfMatch: ifMatch });
+      await unlessRefused(key, { ifMatch }, client.send(command, soon));
     },
     list: (prefix, delimiter) => listPages((page) => client.send(page, soon), bucketName, prefix, delimiter),
   };

@@ -100,6 +100,18 @@ export async function changesBetween(
   return changes.flat().sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
+/** The files that differ between two states, by their blobs, sorted by path. */
+export function changesOfFiles(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): FileChange[] {
+  const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return paths.flatMap((path): FileChange[] => {
+    const [was, is] = [before.get(path), after.get(path)];
+    return was === is ? [] : [fileChange(path, was, is)];
+  });
+}
+
 /** A commit's changes, compared with its parent. */
 export async function changesOf(repository: Repository, { tree, parent }: Commit): Promise<FileChange[]> {
   const before = parent === undefined ? undefined : (await repository.readCommit(parent)).tree;
@@ -107,7 +119,7 @@ export async function changesOf(repository: Repository, { tree, parent }: Commit
 }
 
 /** The change of a file. @param before its earlier blob; undefined when it did not exist */
-export function fileChange(path: string, before: string | undefined, after: string | undefined): FileChange {
+function fileChange(path: string, before: string | undefined, after: string | undefined): FileChange {
   if (before === undefined) return { path, change: "added", after };
   return after === undefined
     ? { path, change: "removed", before }

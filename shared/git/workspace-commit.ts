@@ -33,8 +33,17 @@ export interface CommitReason {
 export async function commitWorkspace(
   bucket: Bucket,
   agentId: string,
-  { message, at }: CommitReason,
+  reason: CommitReason,
 ): Promise<CommitOutcome> {
+  return (await commitFiles(bucket, agentId, reason)).outcome;
+}
+
+/** As `commitWorkspace`. @returns also the committed version of each file */
+export async function commitFiles(
+  bucket: Bucket,
+  agentId: string,
+  { message, at }: CommitReason,
+): Promise<{ outcome: CommitOutcome; files: CommitIndex["files"] }> {
   const repository = openRepository(bucket, agentId);
   for (let attempts = 1; attempts <= maxAttempts; attempts++) {
     const head = await repository.head();
@@ -47,7 +56,7 @@ export async function commitWorkspace(
     );
     const last = head && (await repository.readCommit(head.sha));
     if (last ? last.tree === root : Object.keys(files).length === 0)
-      return { skipped: true, ...(head ? { sha: head.sha } : {}) };
+      return { outcome: { skipped: true, ...(head ? { sha: head.sha } : {}) }, files };
     const known = new Set(index.trees);
     for (const [sha, body] of trees) if (!known.has(sha)) await repository.write("tree", body);
     const author = `${agentId} <agent@localhost>`;
@@ -56,7 +65,7 @@ export async function commitWorkspace(
     if (!(await repository.move(head, sha))) continue;
     await repository.putIndex({ v: 1, head: sha, files, trees: [...trees.keys()] });
     log("workspace.commit", { agentId, sha, attempts });
-    return { skipped: false, sha };
+    return { outcome: { skipped: false, sha }, files };
   }
   throw new Error(`the history of ${agentId} changed during each of ${maxAttempts} attempts`);
 }
@@ -86,6 +95,10 @@ export async function readFiles(
   };
   for (let at = 0; at < listed.length; at += atOnce)
     await Promise.all(listed.slice(at, at + atOnce).map(store));
+  // A bucket can have a file and a folder of the same name, a tree cannot: the file is omitted.
+  for (const path of Object.keys(files))
+    for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
+      delete files[path.slice(0, end)];
   return files;
 }
 
@@ -118,8 +131,7 @@ function isGitPath(path: string): boolean {
 }
 
 /**
- * Adds the tree of a folder and those of its subfolders. A file with the same name as a folder is omitted: a bucket can have
- * both, a tree cannot.
+ * Adds the tree of a folder and those of its subfolders.
  * @param files the path of each file below the folder, in parts, with its blob
  * @returns the tree's hash
  */

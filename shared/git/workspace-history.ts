@@ -1,19 +1,19 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { CommitEntry, CommitFiles } from "../protocol/workspace-history-schemas.ts";
-import { keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
+import { workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 import {
   blobsOf,
   changesBetween,
   changesOf,
+  changesOfFiles,
   type FileChange,
-  fileChange,
   findCommit,
   listCommits,
 } from "./commits.ts";
 import { type Commit, encodeObject } from "./git-object.ts";
 import { openRepository, type Repository } from "./repository.ts";
-import { commitWorkspace, readFiles } from "./workspace-commit.ts";
+import { readFiles } from "./workspace-commit.ts";
 
 /** Maximum length of a returned patch, in characters. */
 const maxPatchChars = 200_000;
@@ -100,46 +100,6 @@ export async function fileAt(bucket: Bucket, agentId: string, name: string, path
   return repository.readBlob(blob);
 }
 
-/** The result of a restore. `checkpoint`: the commit with the state before the restore. */
-export interface Restored {
-  checkpoint?: string;
-  restored: string[];
-  removed: string[];
-}
-
-/**
- * Restores one file or all files from a commit. The current state is committed first, so that another restore can undo
- * this one.
- * @throws PeerError 404, 400
- */
-export async function restoreFrom(
-  bucket: Bucket,
-  agentId: string,
-  { commit: name, path, at }: { commit: string; path?: string; at: number },
-): Promise<Restored> {
-  const repository = openRepository(bucket, agentId);
-  const commit = await findCommit(repository, name);
-  const wanted = await blobsOf(repository, commit.tree);
-  if (path !== undefined && !wanted.has(path))
-    throw new PeerError(code.notFound, `${path} is not in the commit ${commit.sha.slice(0, 7)}`);
-  const short = commit.sha.slice(0, 7);
-  const checkpoint = await commitWorkspace(bucket, agentId, { message: `before restoring ${short}`, at });
-  const { files } = await filesNow(bucket, repository, agentId);
-  const changes = changesOfFiles(files, wanted).filter((one) => path === undefined || one.path === path);
-  const prefix = workspacePrefix(agentId);
-  for (const { path: changed, after } of changes) {
-    const key = keyUnder(prefix, changed);
-    if (after === undefined) await bucket.delete(key);
-    else await bucket.put(key, await repository.readBlob(after));
-  }
-  await commitWorkspace(bucket, agentId, { message: `restore: ${path ?? "all files"} from ${short}`, at });
-  return {
-    ...(checkpoint.sha === undefined ? {} : { checkpoint: checkpoint.sha }),
-    restored: changes.filter(({ change }) => change !== "removed").map((one) => one.path),
-    removed: changes.filter(({ change }) => change === "removed").map((one) => one.path),
-  };
-}
-
 /** The blob of every file of the current workspace, and the bodies of blobs that the history does not have. */
 async function filesNow(bucket: Bucket, repository: Repository, agentId: string) {
   const bodies = new Map<string, Uint8Array>();
@@ -155,17 +115,6 @@ async function filesNow(bucket: Bucket, repository: Repository, agentId: string)
   );
   const files = new Map(Object.entries(read).map(([path, { blob }]) => [path, blob]));
   return { files, bodies };
-}
-
-function changesOfFiles(
-  before: ReadonlyMap<string, string>,
-  after: ReadonlyMap<string, string>,
-): FileChange[] {
-  const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
-  return paths.flatMap((path): FileChange[] => {
-    const [was, is] = [before.get(path), after.get(path)];
-    return was === is ? [] : [fileChange(path, was, is)];
-  });
 }
 
 async function withPatch(

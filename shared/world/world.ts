@@ -157,8 +157,12 @@ export interface Bucket {
    * it is complete; after a failure nothing is stored.
    */
   putStream(key: string, body: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<string>;
-  /** Deleting a missing object is not an error. */
-  delete(key: string): Promise<void>;
+  /**
+   * Deleting a missing object is not an error.
+   * @param options `ifMatch`: delete only the object with this ETag. S3 may also refuse a missing object then
+   * @throws PreconditionFailed
+   */
+  delete(key: string, options?: Pick<PutOptions, "ifMatch">): Promise<void>;
   /** All objects under a prefix, in key order; with `delimiter`, deeper levels come back as prefixes. */
   list(prefix: string, delimiter?: "/"): Promise<{ objects: ListedObject[]; prefixes: string[] }>;
 }

@@ -147,8 +147,10 @@ function bucketOf(objects: Map<string, StoredObject>, turn: () => Promise<unknow
       for await (const piece of body) pieces.push(piece);
       return storeIf(key, Buffer.concat(pieces), options);
     },
-    async delete(key) {
+    async delete(key, { ifMatch } = {}) {
       await request("delete", key);
+      if (ifMatch !== undefined && objects.has(key) && objects.get(key)?.etag !== ifMatch)
+        throw new PreconditionFailed(key);
       if (objects.delete(key)) sorted.splice(placeOf(key), 1);
     },
     async list(prefix, delimiter) {

@@ -107,6 +107,10 @@ export function describeBucket(name: string, open: OpenBucket): void {
       await lost(bucket.put("guarded-nothing", "x", { ifMatch: second }));
       expect(await textOf("guarded")).toBe("two");
       expect(await bucket.head("guarded-nothing")).toBeUndefined();
+      await lost(bucket.delete("guarded", { ifMatch: first }));
+      expect(await textOf("guarded")).toBe("two");
+      await bucket.delete("guarded", { ifMatch: second });
+      expect(await bucket.head("guarded")).toBeUndefined();
     });
 
     it("lets exactly one of many conditional writes through", async () => {

@@ -1,8 +1,8 @@
+import { restoreFrom } from "../../../shared/git/restore.ts";
 import { commitWorkspace } from "../../../shared/git/workspace-commit.ts";
 import {
   fileAt,
   repositoryPage,
-  restoreFrom,
   workspaceCommit,
   workspaceDiff,
   workspaceLog,

@@ -140,7 +140,7 @@ export class Cloud {
         for await (const piece of body) pieces.push(piece);
         return write("upload", key, () => bucket.put(key, Buffer.concat(pieces), options));
       },
-      delete: (key) => write("remove", key, () => bucket.delete(key)),
+      delete: (key, options) => write("remove", key, () => bucket.delete(key, options)),
       list: (prefix, delimiter) => read("list", prefix, () => bucket.list(prefix, delimiter)),
     };
   }

@@ -57,10 +57,11 @@ export async function headObject(call: Call): Promise<Answer> {
   return { status, headers };
 }
 
-export async function deleteObject({ request, store, authorize }: Call): Promise<Answer> {
-  const { bucket, key } = request;
-  await authorize("s3:DeleteObject", objectArn(bucket, key));
-  await removeObject(store, bucket, key);
+export async function deleteObject(call: Call): Promise<Answer> {
+  const { bucket, key, headers } = call.request;
+  const condition = writeCondition(headers);
+  await authorizeWrite(call, condition, "s3:DeleteObject");
+  await removeObject(call.store, bucket, key, condition);
   return { status: 204 };
 }
 
@@ -69,14 +70,15 @@ export function noSuchBucket(): S3Error {
   return new S3Error("NoSuchBucket", "The specified bucket does not exist");
 }
 
-/** Rejects with AccessDenied unless the caller may write the object. If-Match also needs the permission to read it,
+/** Rejects with AccessDenied unless the caller may write or delete the object. If-Match also needs the permission to read it,
  * because its outcome reveals something about the object. */
 export async function authorizeWrite(
   { request, authorize }: Call,
   { ifMatch }: WriteCondition,
+  action = "s3:PutObject",
 ): Promise<void> {
   const resource = objectArn(request.bucket, request.key);
-  await authorize("s3:PutObject", resource);
+  await authorize(action, resource);
   if (ifMatch !== undefined) await authorize("s3:GetObject", resource);
 }
 

@@ -55,6 +55,14 @@ const requests: [name: string, send: () => Promise<unknown>, needs: [action: str
       [["s3:DeleteObject", `${bucketArn}/b.txt`]],
     ],
     [
+      "DeleteObject with If-Match",
+      () => s3.client.send(new DeleteObjectCommand({ Bucket, Key: "b.txt", IfMatch: "*" })),
+      [
+        ["s3:DeleteObject", `${bucketArn}/b.txt`],
+        ["s3:GetObject", `${bucketArn}/b.txt`],
+      ],
+    ],
+    [
       "ListObjectsV2",
       () => s3.client.send(new ListObjectsV2Command({ Bucket })),
       [["s3:ListBucket", bucketArn]],

@@ -71,9 +71,15 @@ describe("a conditional write", () => {
       name: "NotImplemented",
       status: 501,
     });
-    const deletion = s3.client.send(new DeleteObjectCommand({ Bucket, Key: "matched.txt", IfMatch: '"0"' }));
-    expect((await failure(deletion)).name).toBe("NotImplemented");
+  });
+
+  it("deletes only the object with the ETag of If-Match", async () => {
+    const remove = (IfMatch: string) =>
+      s3.client.send(new DeleteObjectCommand({ Bucket, Key: "matched.txt", IfMatch }));
+    expect(await failure(remove('"0"'))).toEqual({ name: "PreconditionFailed", status: 412 });
     expect(await s3.get("matched.txt")).toBe("3");
+    await remove(`${(await head("matched.txt")).ETag}`);
+    expect((await failure(head("matched.txt"))).status).toBe(404);
   });
 });
 

@@ -79,7 +79,7 @@ const routes: readonly Route[] = [
     operation: abortMultipartUpload,
     query: /^uploadId$/,
   },
-  { method: "DELETE", on: "object", operation: deleteObject },
+  { method: "DELETE", on: "object", operation: deleteObject, headers: only("if-match") },
 ];
 
 /**
