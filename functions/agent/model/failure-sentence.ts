@@ -9,7 +9,7 @@ export interface FailedCall {
   chosen: ModelConfiguration;
   /** The address that was called. */
   address: string;
-  /** The code of a connection that could not be made, such as ECONNREFUSED. */
+  /** The code of a connection that could not be made, such as ECONNREFUSED, or a reason without a code. */
   unreachable?: string;
   /** The HTTP status of the provider's answer. */
   status?: number;
@@ -22,9 +22,10 @@ export interface FailedCall {
  * `passes`: temporary, the user need not do anything.
  */
 export function failureSentence(call: FailedCall): { text: string; passes?: true } | undefined {
-  const { chosen, address, unreachable, status, words } = call;
+  const { chosen, unreachable, status, words } = call;
+  const address = withoutKeys(call.address);
   if (unreachable !== undefined) return { text: unreachableText(address, unreachable) };
-  const who = chosen.baseUrl ? `the server at ${chosen.baseUrl}` : chosen.provider;
+  const who = chosen.baseUrl ? `the server at ${withoutKeys(chosen.baseUrl)}` : chosen.provider;
   if (/insufficient_quota|credit balance|billing|payment required/i.test(words) || status === 402)
     return {
       text: `the account at ${who} has no credit left; add some there, or choose another model with /model`,
@@ -41,6 +42,11 @@ export function failureSentence(call: FailedCall): { text: string; passes?: true
     };
   if (status === 404) return { text: notFoundText(who, call) };
   return undefined;
+}
+
+/** An address without its user, password and query. */
+function withoutKeys(address: string): string {
+  return address.replace(/\/\/[^/?#]*@/, "//").replace(/[?#].*$/s, "");
 }
 
 function unreachableText(address: string, code: string): string {

@@ -27,12 +27,34 @@ export function explainFailure(
 ): { error: string; brief?: string } {
   const words = reply.errorMessage ?? "unknown error";
   const status = call.status ?? statusIn(words);
-  const known = reply.rawStopReason ? undefined : failureSentence({ ...call, status, words });
-  if (known === undefined) return { error: explainWords(reply, words) };
+  const unreachable = call.unreachable ?? unreachableIn(words, status);
+  const known = reply.rawStopReason ? undefined : failureSentence({ ...call, unreachable, status, words });
+  if (known === undefined) return isCutOff(reply, words) ? cutOff : { error: explainWords(reply, words) };
   const { text, passes } = known;
   // For a failed connection the client's message adds nothing.
-  const details = call.unreachable === undefined ? words : "";
+  const details = unreachable === undefined ? words : "";
   return { error: passes ? `${text}; ${providerWords(words)}` : ownersWords(text, details), brief: text };
+}
+
+const cutOff = {
+  error:
+    "the provider's answer was cut off midway; send the message again, or choose another model with /model",
+  brief: "the provider's answer was cut off midway",
+};
+
+/** Whether the connection ended before the answer did, in the words of the clients and of Node's fetch. */
+function isCutOff(reply: FailedReply, words: string): boolean {
+  if (reply.rawStopReason || isBlockedPrompt(reply)) return false;
+  return /^(terminated|other side closed|socket hang up)$|\bstream (ended|closed) (before|without)\b/i.test(
+    words,
+  );
+}
+
+/** Why the connection failed, in the error message of clients whose requests are not watched. */
+function unreachableIn(words: string, status: number | undefined): string | undefined {
+  if (status !== undefined) return undefined;
+  const [code] = /\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b/.exec(words) ?? [];
+  return code ?? (/^(connection error\.?|.*\bfetch failed\b.*)$/i.test(words) ? words : undefined);
 }
 
 function explainWords(reply: FailedReply, words: string): string {

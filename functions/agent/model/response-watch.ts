@@ -6,7 +6,7 @@ export interface ResponseWatch {
   fetch: typeof fetch;
   /** Status of the last response; undefined when there was none. */
   status?: number;
-  /** The error code of the last connection if it failed, such as ECONNREFUSED. */
+  /** The error code of the last connection if it failed, such as ECONNREFUSED, or the reason without a code. */
   unreachable?: string;
   /** The wait that the provider asks for, in milliseconds. */
   retryAfterMs?: number;
@@ -26,7 +26,7 @@ export function watchResponses(): ResponseWatch {
       watch.status = undefined;
       watch.unreachable = undefined;
       const response = await request.catch((error: unknown) => {
-        watch.unreachable = codeOf(error);
+        watch.unreachable = reasonOf(error);
         throw error;
       });
       const { status, statusText, headers, body } = response;
@@ -43,10 +43,11 @@ export function watchResponses(): ResponseWatch {
   return watch;
 }
 
-/** The error code of a failed connection; undefined for a request that we aborted. */
-function codeOf(error: unknown): string | undefined {
-  const { code } = (error as { cause?: { code?: unknown } }).cause ?? {};
-  return typeof code === "string" ? code : undefined;
+/** The error code or the reason of a failed connection; undefined for a request that we aborted. */
+function reasonOf(error: unknown): string | undefined {
+  const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } };
+  if (name === "AbortError" || name === "TimeoutError") return undefined;
+  return cause?.code || cause?.message || "no connection";
 }
 
 /** `retry-after-ms`, or `retry-after` in seconds or as a date. */

@@ -19,6 +19,11 @@ beforeAll(async () => {
   state = await startState();
   server = createServer((request, response) => {
     request.resume();
+    if (answer.status === 200) {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(": begun\n\n", () => (answer.body === "cut" ? response.destroy() : response.end()));
+      return;
+    }
     response.writeHead(answer.status, { "content-type": "application/json" });
     response.end(JSON.stringify(answer.body));
   });
@@ -34,8 +39,11 @@ beforeEach(() => {
   reasons = [];
 });
 
-async function errorOf(model: ModelConfiguration): Promise<string> {
-  const keys = { configuration: { load: async () => defaults }, secrets: { get: async () => undefined } };
+async function errorOf(model: ModelConfiguration, apiKeys: Record<string, string> = {}): Promise<string> {
+  const keys = {
+    configuration: { load: async () => ({ ...defaults, apiKeys }) },
+    secrets: { get: async () => Object.values(apiKeys)[0] },
+  };
   const callModel = createCallModel(keys, createMediaCache(state.bucket), async () => {});
   const outcome = await callModel({
     ...{ model, systemPrompt: "", tools: [], sessionId: "s", timeoutMs: 20_000 },
@@ -74,6 +82,32 @@ describe("the error of a model that cannot be called", () => {
       ]);
     },
   );
+
+  it.each([
+    ["openai-compatible", "http://127.0.0.1:9/v1", "bad port"],
+    ["anthropic", "http://127.0.0.1:9/v1", "bad port"],
+    ["google", "http://127.0.0.1:9/v1", "fetch failed"],
+    ["openai-compatible", "http://me:a-key@127.0.0.1:9/v1?key=a-key", "no connection"],
+  ])(
+    "names the address of %s when the connection fails without a code, and quotes no provider",
+    async (provider, baseUrl, reason) => {
+      const error = await errorOf({ provider, id: "m", baseUrl }, { [provider]: "a-key" });
+      expect(error).toContain("the model cannot be asked: http://127.0.0.1:9/v1 cannot be reached (");
+      expect(error).toContain(`${reason}); check the address (model.baseUrl) and the network`);
+      expect(error).not.toMatch(/provider says|a-key/);
+    },
+  );
+
+  it.each(["openai-compatible", "anthropic"])("says that an answer of %s was cut off", async (provider) => {
+    for (const ending of ["cut", "ended"] as const) {
+      answer = { status: 200, body: ending };
+      const error = await errorOf({ provider, id: "m", baseUrl: address }, { [provider]: "a-key" });
+      expect(error).toBe(
+        "LLM error: the provider's answer was cut off midway; send the message again, or choose another model with /model",
+      );
+      expect(reasons.at(-1)).toBe("the provider's answer was cut off midway");
+    }
+  });
 
   it.each([
     [

@@ -66,7 +66,11 @@ describe("a model call that fails temporarily is repeated", () => {
       { text: "Once upon a time", streamError: { afterPieces: 2, message: "overloaded" } },
       /^the model's server is overloaded$/,
     ],
-    ["cut in mid-stream", { text: "Once upon a time", cutAfterChunks: 2 }, /^LLM error: ./],
+    [
+      "cut in mid-stream",
+      { text: "Once upon a time", cutAfterChunks: 2 },
+      /^the provider's answer was cut off midway$/,
+    ],
     ["busy", busy(), /^rate limited by the model's server$/],
     ["down", { error: { status: 503, message: "unavailable" } }, /^LLM error: ./],
   ])("%s: clients see the reason and the wait, and then the answer", async (_what, reply, reason) => {
