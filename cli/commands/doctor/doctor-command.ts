@@ -2,7 +2,9 @@ import type { ModelConfiguration } from "../../../shared/configuration/schema.ts
 import type { Context } from "../../app/context.ts";
 import { exitCode, Failure } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
-import type { Address } from "../../gateway/address.ts";
+import { fill } from "../../app/template.ts";
+import { type Address, gatewayTroubles } from "../../gateway/address.ts";
+import { folderText } from "../../gateway/data-folder.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { regionOf } from "../logs/gateway-logs.ts";
 import { programRunner } from "../program/run-program.ts";
@@ -45,7 +47,7 @@ async function checkFound(context: Context): Promise<Finding[]> {
   const isLocal = /^ws:/.test(address.url);
   const model = configuredModel(gateway);
   const some = await Promise.all([
-    checkVersions(gateway, connectMs),
+    address.close ? stoppedHere(context) : checkVersions(gateway, connectMs),
     attempt("token", checkToken(gateway)),
     attempt(
       "model",
@@ -59,6 +61,13 @@ async function checkFound(context: Context): Promise<Finding[]> {
     ),
   ]);
   return some.flat();
+}
+
+/** The finding for a local gateway that runs only for this command. The other checks still show what it would do. */
+function stoppedHere({ dataFolder, terminal }: Context): Finding {
+  const { symptom, remedy } = gatewayTroubles.stopped;
+  const found = fill(symptom, { folder: folderText(dataFolder, terminal) });
+  return { check: "gateway", state: "fault", found, todo: remedy };
 }
 
 /** Checks the gateway's AWS account and region. */

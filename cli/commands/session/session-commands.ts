@@ -1,11 +1,13 @@
+import { code } from "../../../shared/protocol/errors.ts";
 import type { TokenCount } from "../../../shared/protocol/results.ts";
 import { costText } from "../../../shared/session/commands/cost-command.ts";
 import { columns, moment, pairs } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
-import { usage } from "../../app/failure.ts";
+import { Failure, usage } from "../../app/failure.ts";
 import { type Invocation, wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 import { transcript } from "../../chat/transcript-view.ts";
 
 export const listSessions: Action = async (context, { options }) => {
@@ -25,6 +27,7 @@ export const listSessions: Action = async (context, { options }) => {
 export const getSession: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const session = await gateway.request("session.get", { sessionKey: await keyOf(context, args[0]) });
+  await checkExists(context, session);
   const { model, thinkingLevel, systemPrompt, maxTokens } = session.settings;
   const { mode, atHour, idleMinutes } = session.resetPolicy;
   const shown = pairs([
@@ -54,6 +57,7 @@ export const getSession: Action = async (context, { args }) => {
 export const showStats: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const stats = await gateway.request("session.stats", { sessionKey: await keyOf(context, args[0]) });
+  await checkExists(context, stats);
   const shown = pairs([
     ["session", stats.sessionKey],
     ["messages", String(stats.messageCount)],
@@ -73,6 +77,7 @@ export const previewSession: Action = async (context, { args, options }) => {
     sessionKey: await keyOf(context, args[0]),
     limit,
   });
+  await checkExists(context, preview);
   const { sessionKey, messageCount, messages } = preview;
   const hidden = messageCount - messages.length;
   const head = `${sessionKey}: ${messageCount} message${messageCount === 1 ? "" : "s"}${hidden > 0 ? `, the newest ${messages.length}` : ""}`;
@@ -113,6 +118,27 @@ export const compactSession: Action = async (context, { args, options }) => {
     `${sessionKey}: kept ${keptMessages} messages, archived ${trimmedMessages}${archive}`,
   );
 };
+
+/**
+ * Checks the gateway's answer about a session: one that does not exist has no id.
+ * @throws Failure (404) when the session does not exist
+ */
+async function checkExists(
+  context: Context,
+  { sessionKey, sessionId }: { sessionKey: string; sessionId: string },
+): Promise<void> {
+  if (sessionId !== "") return;
+  const gateway = await context.gateway();
+  const { sessions } = await gateway.request("sessions.list", { limit: 1000 });
+  const meant = didYouMean(
+    sessionKey,
+    sessions.map((session) => session.sessionKey),
+  );
+  throw new Failure(
+    code.notFound,
+    `there is no session ${sessionKey}${meant}; \`gsv session list\` shows the sessions, and the first message creates one`,
+  );
+}
 
 /** The session key of a command: the given one, else the default. */
 export async function keyOf(context: Context, given: string | undefined): Promise<string> {

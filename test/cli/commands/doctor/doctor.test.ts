@@ -9,6 +9,7 @@ import { checkClock } from "../../../../cli/commands/doctor/gateway-checks.ts";
 import { checkNode, checkPorts } from "../../../../cli/commands/doctor/machine-checks.ts";
 import { checkQuota, checkRegion } from "../../../../cli/commands/doctor/model-checks.ts";
 import { programRunner } from "../../../../cli/commands/program/run-program.ts";
+import { startDev } from "../../../../local/dev/dev.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { occupyPort } from "../../../local/kept-port.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
@@ -172,6 +173,20 @@ describe("gsv doctor on this machine", () => {
     });
     await new Promise((resolve) => taken.close(resolve));
     expect(await checkPorts(folder)).toMatchObject({ state: "ok", found: `free: ws ${port}` });
+  });
+});
+
+describe("gsv doctor beside a stopped local gateway", () => {
+  it("agrees with `gsv client` that it is not running, and still checks its settings", async () => {
+    const cwd = newFolder();
+    await (await startDev({ dir: join(cwd, ".gsv") })).close();
+    const message = "the local gateway of .gsv is not running";
+    const doctor = await gsv(["doctor"], { cwd });
+    expect(doctor.code).toBe(1);
+    expect(doctor.stdout).toContain(`✗ gateway   ${message}\n`);
+    expect(doctor.stdout).toContain("→ start it with `gsv dev` or `npm start`");
+    expect(doctor.stdout).toMatch(/ token +has every scope/);
+    expect((await gsv(["client", "hello"], { cwd })).stderr).toContain(message);
   });
 });
 

@@ -1,4 +1,8 @@
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startDev } from "../../../../local/dev/dev.ts";
+import { patchSession } from "../../../../shared/session/sessions.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
 import { type GsvOptions, gsv } from "../../run-gsv.ts";
 
@@ -70,6 +74,22 @@ describe("gsv session", () => {
     expect(stdout).toMatch(/working +yes/);
     expect(stdout).toMatch(/waiting +2 messages/);
   });
+
+  it.each(["get", "stats", "preview"])(
+    "%s reports a session that does not exist, and creates none",
+    async (name) => {
+      const cwd = newFolder();
+      const dev = await startDev({ dir: join(cwd, ".gsv") });
+      await patchSession(dev.cloud.world.table, "agent:main:work", { label: "w" }, Date.now());
+      const { code, stdout, stderr } = await gsv(["session", name, "wrok"], { cwd });
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toMatch(/there is no session agent:main:wrok \(did you mean agent:main:work\?\); /);
+      const { stdout: json } = await gsv(["session", name, "nosuch", "--json"], { cwd });
+      expect(JSON.parse(json).error.code).toBe(404);
+      expect((await gsv(["session", "list"], { cwd })).stdout).not.toMatch(/nosuch|wrok/);
+      await dev.close();
+    },
+  );
 
   const spending = {
     ...{ calls: 2, input: 1000, output: 345, cacheRead: 20_000, cacheWrite: 0 },
