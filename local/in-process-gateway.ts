@@ -18,8 +18,9 @@ import {
   timedOut,
 } from "./lambda/host.ts";
 import { startListeners } from "./listeners.ts";
-import { type Machine, type MachineOptions, openMachine, sweepAfterLeases } from "./machine.ts";
+import { type Machine, type MachineOptions, openMachine } from "./machine.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
+import { dropLeases } from "./world/dead-leases.ts";
 import { openLocalWorld } from "./world/local-world.ts";
 
 export interface LocalGatewayOptions extends MachineOptions {
@@ -28,6 +29,8 @@ export interface LocalGatewayOptions extends MachineOptions {
   /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;
   limits?: Partial<WebSocketLimits>;
+  /** Does not resume interrupted work, and fires no schedules. */
+  passive?: boolean;
 }
 
 /** A gateway that runs in this process: the functions over the local world. All addresses are on 127.0.0.1. */
@@ -70,8 +73,11 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });
   machine.host.set(startInProcessHost({ functions: createFunctions(world), log: machine.log }));
-  machine.schedules.start();
-  sweepAfterLeases(machine);
+  await dropLeases(machine.items, Date.now());
+  if (!options.passive) {
+    machine.schedules.start();
+    void machine.invocations.invoke("timer", { kind: "sweep" });
+  }
   return {
     ws: `${ws.url}/${names.webSocketStage}`,
     webhook: webhook.url,

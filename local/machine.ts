@@ -1,7 +1,6 @@
 import { constants } from "node:fs";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { leaseMs } from "../shared/session/lease.ts";
 import * as names from "./cloud-names.ts";
 import { openLogs } from "./dev/dev-logs.ts";
 import { type Endpoint, PortInUseError } from "./http/http-endpoint.ts";
@@ -236,13 +235,4 @@ async function onRememberedPort<T extends { port: number }>(
   });
   file.value.ports[name] = endpoint.port;
   return endpoint;
-}
-
-/**
- * Runs one extra sweep when the leases of an earlier process have expired. That process may have been killed
- * while its functions held sessions, and the next scheduled sweep may be a minute away.
- */
-export function sweepAfterLeases({ invocations, onClose }: Machine): void {
-  const timer = setTimeout(() => void invocations.invoke("timer", { kind: "sweep" }), leaseMs + 500);
-  onClose(async () => clearTimeout(timer));
 }

@@ -72,12 +72,11 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   // Start the model before the cloud, on its old port: the cloud resumes interrupted turns immediately.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
-  const started = startLocalGateway({ dir, port, webhookUrl, fsync });
+  const started = startLocalGateway({ dir, port, webhookUrl, fsync, passive });
   const cloud = await started.catch(async (error: unknown) => {
     await offline.close();
     throw error;
   });
-  if (passive) cloud.machine.schedules.stop();
   const token = await tokenFor(cloud, before?.token);
   // Without a pid, other commands do not connect to a gateway that ends with its command.
   const file: GatewayFile = { ...before, url: cloud.ws, token, pid: passive ? undefined : process.pid };

@@ -1,14 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { type Dev, startDev } from "../../local/dev/dev.ts";
+import { acquireDream, readDream } from "../../shared/dreaming/dream-state.ts";
+import { readSession } from "../../shared/session/sessions.ts";
+import { isLeased } from "../../shared/session/state.ts";
+import { killLeftovers, startGsv } from "../cli/gsv-process.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import { newFolder } from "../support/run/test-folders.ts";
+import { until } from "../support/until.ts";
 
-const dir = mkdtempSync(join(tmpdir(), "gsv-dev-"));
+const home = newFolder();
+const dir = join(home, ".gsv");
 let running: Dev | undefined;
 afterEach(async () => {
+  killLeftovers();
   await running?.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 it("listens for peers and webhooks alone: its stores are not open to other programs", async () => {
@@ -21,3 +28,31 @@ it("listens for peers and webhooks alone: its stores are not open to other progr
   });
   expect(posted.status).toBe(426);
 });
+
+it("resumes a turn at once whose process was killed: nothing waits for the lease of a dead process", async () => {
+  const model = await startOpenAiServer((_request, index) =>
+    index === 0 ? { hang: true } : { text: ["done"] },
+  );
+  const env = { GSV_MODEL_BASE_URL: model.url, GSV_MODEL: "m" };
+  const killed = startGsv(home, ["dev"], env);
+  killed.child.stdin.write("hello\n");
+  await until(() => model.requests.length === 1, "the model was asked");
+  killed.child.kill("SIGKILL");
+  await killed.ended;
+  const sessionKey = "agent:main:main";
+
+  running = await startDev({ dir, passive: true });
+  const { table } = running.cloud.world;
+  const left = await readSession(table, sessionKey);
+  expect(left?.run).toBeDefined();
+  expect(left && isLeased(left, Date.now())).toBe(false);
+  await acquireDream(table, "main", "a dead sweep", Date.now());
+  await running.close();
+
+  running = await startDev({ dir });
+  const { world } = running.cloud;
+  await until(async () => (await readSession(world.table, sessionKey))?.run === undefined, "the turn ended");
+  expect(model.requests).toHaveLength(2);
+  expect((await readDream(world.table, "main")).owner).not.toBe("a dead sweep");
+  await model.close();
+}, 20_000);

@@ -1,9 +1,10 @@
 import * as names from "../../../local/cloud-names.ts";
 import type { FunctionHost, FunctionLog } from "../../../local/lambda/host.ts";
 import { startListeners } from "../../../local/listeners.ts";
-import { type Machine, type MachineOptions, openMachine, sweepAfterLeases } from "../../../local/machine.ts";
+import { type Machine, type MachineOptions, openMachine } from "../../../local/machine.ts";
 import type { Schedules } from "../../../local/scheduler/schedule-store.ts";
 import type { WebSocketLimits } from "../../../local/websocket/websocket-limits.ts";
+import { leaseMs } from "../../../shared/session/lease.ts";
 import type { Authorize } from "./access.ts";
 import { connectionsApi } from "./connections-api.ts";
 import { type ServiceUrls, startServices } from "./emulators.ts";
@@ -104,4 +105,13 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
     throttled: () => machine.host.throttled(),
     close: () => machine.close(),
   };
+}
+
+/**
+ * Runs one extra sweep when the leases of an earlier process have expired. That process may have been killed
+ * while its functions held sessions, and the next scheduled sweep may be a minute away.
+ */
+function sweepAfterLeases({ invocations, onClose }: Machine): void {
+  const timer = setTimeout(() => void invocations.invoke("timer", { kind: "sweep" }), leaseMs + 500);
+  onClose(async () => clearTimeout(timer));
 }
