@@ -1,6 +1,7 @@
+import { recordRunning } from "../../shared/cron/run-history.ts";
 import { mediaBlocks, userContent } from "../../shared/media/media-content.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import { log } from "../../shared/runtime/log.ts";
+import { log, logError } from "../../shared/runtime/log.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import {
@@ -142,16 +143,23 @@ export async function runStep(
   peers: ConnectedPeers,
   plan: StepPlan,
 ): Promise<Next> {
-  const { run, call } = plan;
+  const { run, call, entry } = plan;
   const prepared = call && (await prepareCall(agent, writer.state, run, call, peers));
   const [, asked] = await Promise.all([
     commitPlan(writer, plan, prepared?.status === "fits" ? prepared.steps : []),
     prepared?.status === "fits" ? askModel(agent, writer, peers, run, prepared) : prepared,
+    entry && recordStart(agent, run),
   ]);
   if (!asked) return "continue";
   const next = await applyOutcome(agent, writer, peers, asked);
   if ("streamed" in asked) await asked.streamed;
   return next;
+}
+
+/** Records in a job's history that its run has begun. A failure is only logged: the end is recorded, too. */
+async function recordStart({ table }: Agent, { task, runId }: Run): Promise<void> {
+  if (task?.kind !== "cron") return;
+  await recordRunning(table, task).catch((error) => logError("cron.unrecorded", error, { runId }));
 }
 
 async function commitPlan(

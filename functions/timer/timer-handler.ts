@@ -1,5 +1,5 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
-import { readJob } from "../../shared/cron/plan-run.ts";
+import { readJob } from "../../shared/cron/job-item.ts";
 import { advanceJob } from "../../shared/cron/run-job.ts";
 import { loadSweep } from "../../shared/dreaming/load-sweep.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";

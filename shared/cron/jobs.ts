@@ -8,12 +8,20 @@ import { parseModelSelector } from "../session/commands/directives.ts";
 import type { Sender } from "../session/inbox-entry.ts";
 import { defaultAgentId } from "../session/key/routing.ts";
 import { normalizeAgentId } from "../session/key/session-key.ts";
-import { absent, equal, remove, type Step, set } from "../world/expression.ts";
-import { type Item, type ItemValue, succeeds } from "../world/world.ts";
-import { jobKey, jobQuery, type StoredJob, toCronJob, toJob } from "./job-item.ts";
-import { type CronWorld, dueSteps, nextRunOf, nextRunSteps, readJob, scheduleNext } from "./plan-run.ts";
-import { advanceJob, startRun } from "./run-job.ts";
-import { freeSlot } from "./run-slots.ts";
+import { absent, equal } from "../world/expression.ts";
+import { type Item, succeeds } from "../world/world.ts";
+import {
+  changeJob,
+  dueSteps,
+  type JobChange,
+  jobKey,
+  readJob,
+  readJobs,
+  type StoredJob,
+  toCronJob,
+} from "./job-item.ts";
+import { type CronWorld, nextRunOf, scheduleNext } from "./plan-run.ts";
+import { advanceJob } from "./run-job.ts";
 import { checkPeriod, checkSchedule } from "./run-times.ts";
 
 /** Maximum number of due jobs that one `cron.run` runs; the schedules run the others. */
@@ -21,7 +29,7 @@ const maxAtOnce = 50;
 
 /** Every job, the next to run first. */
 export async function allJobs({ table }: Pick<CronWorld, "table">): Promise<StoredJob[]> {
-  const jobs = (await table.query(jobQuery)).map(toJob);
+  const jobs = (await readJobs(table)).filter(({ removed }) => !removed);
   const next = ({ nextRunAtMs = Number.POSITIVE_INFINITY }: StoredJob) => nextRunAtMs;
   // Jobs without a next run are sorted by the time when they were added.
   return jobs.sort((a, b) => (next(a) === next(b) ? a.createdAtMs - b.createdAtMs : next(a) - next(b)));
@@ -38,7 +46,7 @@ export async function cronStatus(world: CronWorld): Promise<Results["cron.status
     enabled: cron.enabled,
     count: jobs.length,
     dueCount: next.filter((at) => at <= now).length,
-    runningCount: jobs.filter(({ run }) => run).length,
+    runningCount: jobs.filter(({ run }) => run && !run.tentative).length,
     ...(next.length > 0 ? { nextRunAtMs: Math.min(...next) } : {}),
     maxJobs: cron.maxJobs,
     maxConcurrentRuns: cron.maxConcurrentRuns,
@@ -93,7 +101,7 @@ export async function addJob(
   const next = enabled ? nextRunOf(job, now, configuration) : undefined;
   const planned: StoredJob = next === undefined ? job : { ...job, nextRunAtMs: next };
   const index = Object.fromEntries(
-    dueSteps(planned).flatMap((step) => (step.op === "set" ? [[step.path, step.value]] : [])),
+    dueSteps(planned, now).flatMap((step) => (step.op === "set" ? [[step.path, step.value]] : [])),
   );
   await table.put({ ...(planned as unknown as Item), ...index, ...jobKey(job.id) }, absent("pk"));
   await scheduleNext(world, job.id, next);
@@ -129,36 +137,23 @@ export async function updateJob(
   for (;;) {
     const job = await existing(world, id);
     const now = world.now();
-    const { description, ...given } = patch;
-    const changed: StoredJob = {
-      ...job,
+    const { description, agentId, ...given } = patch;
+    const change: JobChange = {
       ...withoutUndefined(given),
+      ...(description === undefined ? {} : { description: description ?? undefined }),
+      ...(agentId === undefined ? {} : { agentId: normalizeAgentId(agentId) }),
+      ...(given.spec ? { sender } : {}),
       updatedAtMs: now,
-      version: job.version + 1,
     };
-    if (typeof description === "string") changed.description = description;
-    if (description === null) delete changed.description;
-    if (given.spec) delete changed.sender;
-    if (given.spec && sender) changed.sender = sender;
-    if (given.agentId !== undefined) changed.agentId = normalizeAgentId(given.agentId);
+    const changed = { ...job, ...withoutUndefined(change) };
     const isReplanned = given.schedule !== undefined || given.enabled !== undefined;
     if (isReplanned || given.spec) checkJob(changed, now, configuration, isReplanned && changed.enabled);
-    if (isReplanned) delete changed.nextRunAtMs;
-    const next =
-      isReplanned && changed.enabled ? nextRunOf(changed, now, configuration) : changed.nextRunAtMs;
-    if (next !== undefined) changed.nextRunAtMs = next;
-    const { id: _id, run: _run, createdAtMs: _created, ...rest } = changed;
-    const steps: Step[] = Object.entries(rest).flatMap(([name, value]) =>
-      ["pk", "sk", "duePk", "dueAt", "nextRunAtMs"].includes(name) || value === undefined
-        ? []
-        : [set(name, value as unknown as ItemValue)],
-    );
-    if (description === null) steps.push(remove("description"));
-    if (changed.sender === undefined) steps.push(remove("sender"));
-    steps.push(...nextRunSteps(next), ...dueSteps(changed));
-    if (!(await succeeds(world.table.update(jobKey(id), steps, equal("version", job.version))))) continue;
-    if (isReplanned) await scheduleNext(world, id, next);
-    return toCronJob(changed);
+    if (isReplanned)
+      change.nextRunAtMs = changed.enabled ? nextRunOf(changed, now, configuration) : undefined;
+    const written = await changeJob(world.table, job, change, now);
+    if (!written) continue;
+    if (isReplanned) await scheduleNext(world, id, change.nextRunAtMs);
+    return toCronJob(written);
   }
 }
 
@@ -168,9 +163,16 @@ function withoutUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclu
 
 /** Implements `cron.remove`. A run in progress continues, and the history stays. @throws PeerError 404 */
 export async function removeJob(world: CronWorld, id: string): Promise<void> {
-  const job = await existing(world, id);
-  await world.table.delete(jobKey(id));
-  if (job.run && !job.run.submitted) await freeSlot(world.table, id, job.run.at, world.now());
+  const { table } = world;
+  let job: StoredJob | undefined = await existing(world, id);
+  const removed = { removed: true, enabled: false, nextRunAtMs: undefined } as const;
+  while (job && !job.removed) {
+    const written = job.run?.submitted
+      ? await changeJob(table, job, removed, world.now())
+      : await succeeds(table.delete(jobKey(id), equal("version", job.version)));
+    if (written) return;
+    job = await readJob(table, id);
+  }
 }
 
 /**
@@ -188,35 +190,19 @@ export async function runJobs(
     throw new PeerError(code.conflict, "scheduled jobs are switched off: set cron.enabled to true");
   const named = id === undefined ? await allJobs(world) : [await existing(world, id)];
   const results: CronRunResult[] = [];
-  if (mode === "force") {
-    for (const job of named) results.push(await runNow(world, job));
-  } else {
-    const now = world.now();
-    const isDue = ({ enabled, nextRunAtMs }: StoredJob) =>
-      enabled && nextRunAtMs !== undefined && nextRunAtMs <= now;
-    for (const job of named.filter(isDue).slice(0, maxAtOnce)) {
-      const result = await advanceJob(world, job.id, now);
-      if (result) results.push(result);
-    }
+  const now = world.now();
+  const isDue = ({ enabled, nextRunAtMs }: StoredJob) =>
+    enabled && nextRunAtMs !== undefined && nextRunAtMs <= now;
+  const meant = mode === "force" ? named : named.filter(isDue).slice(0, maxAtOnce);
+  for (const { id: jobId } of meant) {
+    const result = await advanceJob(world, jobId, now, mode === "force" ? now : undefined);
+    if (result) results.push(result);
   }
   return { ok: true, ran: results.filter(({ status }) => status !== "skipped").length, results };
 }
 
-async function runNow(world: CronWorld, job: StoredJob): Promise<CronRunResult> {
-  const now = world.now();
-  const skipped = (error: string): CronRunResult => ({
-    jobId: job.id,
-    status: "skipped",
-    error,
-    durationMs: 0,
-  });
-  if (job.run) return skipped("a run of this job is in progress");
-  const result = await startRun(world, job, { at: now, isDue: false }, now);
-  return result ?? skipped("the job was changed, or cron.maxConcurrentRuns runs are in progress; try again");
-}
-
 async function existing(world: CronWorld, id: string): Promise<StoredJob> {
   const job = await readJob(world.table, id);
-  if (job) return job;
+  if (job && !job.removed) return job;
   throw new PeerError(code.notFound, `there is no job ${id}; gsv cron list shows them`);
 }

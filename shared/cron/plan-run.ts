@@ -1,10 +1,8 @@
 import type { Configuration } from "../configuration/schema.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { logError } from "../runtime/log.ts";
-import { duePartition, scheduleGraceMs } from "../session/state.ts";
-import { remove, type Step, set } from "../world/expression.ts";
 import type { Schedules, Table, WakeAgent } from "../world/world.ts";
-import { jobKey, type StoredJob, toJob } from "./job-item.ts";
+import type { StoredJob } from "./job-item.ts";
 import { nextRunTime } from "./run-times.ts";
 
 /** The dependencies of scheduled jobs. The timer, socket and agent functions share them. */
@@ -26,20 +24,6 @@ export function nextRunOf(
   return nextRunTime(anchored, after, userTimezone);
 }
 
-/** The steps that set or remove a job's next run. */
-export function nextRunSteps(nextRunAtMs: number | undefined): Step[] {
-  return [nextRunAtMs === undefined ? remove("nextRunAtMs") : set("nextRunAtMs", nextRunAtMs)];
-}
-
-/** The steps that set when the sweep handles a job: after its next run was due, or when its current run counts as lost. */
-export function dueSteps({ nextRunAtMs, run }: Pick<StoredJob, "nextRunAtMs" | "run">): Step[] {
-  const times: number[] = [];
-  if (nextRunAtMs !== undefined) times.push(nextRunAtMs + scheduleGraceMs);
-  if (run) times.push(run.until);
-  if (times.length === 0) return [remove("duePk"), remove("dueAt")];
-  return [set("duePk", duePartition), set("dueAt", Math.min(...times))];
-}
-
 /**
  * Schedules a job's next run. The schedule's name contains the job and the time, so that a repeat creates no second one; a
  * schedule whose time is no longer the next run changes nothing. A failure is only logged: the sweep runs the job.
@@ -55,9 +39,4 @@ export async function scheduleNext(
   } catch (error) {
     logError("cron.unscheduled", error, { jobId, at });
   }
-}
-
-export async function readJob(table: Table, jobId: string): Promise<StoredJob | undefined> {
-  const item = await table.get(jobKey(jobId));
-  return item && toJob(item);
 }

@@ -1,5 +1,5 @@
 import type { CronRun } from "../protocol/cron.ts";
-import { absent } from "../world/expression.ts";
+import { absent, type Condition, equal, set } from "../world/expression.ts";
 import { type Item, succeeds, type Table } from "../world/world.ts";
 
 /** The partition of the runs of all jobs, including removed jobs: by job, then by time. */
@@ -24,18 +24,31 @@ function runKey(jobId: string, at: number) {
   return { pk: runPartition, sk: `${jobId}#${String(at).padStart(digits, "0")}` };
 }
 
+/** The conditions of writes that must not replace how a run ended: it is new, or its end (`durationMs`) is unknown. */
+export const isNew = absent("pk");
+export const isOpen = absent("durationMs");
+
 /**
  * Writes a run into the history.
  * @param at the scheduled time of the run, epoch ms
- * @param isFirst write only if the history does not have this run yet: a late repeat must not overwrite its end
  */
-export async function recordRun(table: Table, at: number, run: CronRun, isFirst = false): Promise<void> {
+export async function recordRun(
+  table: Table,
+  at: number,
+  run: CronRun,
+  condition?: Condition,
+): Promise<void> {
   const expiresAt = Math.floor(run.ts / 1000) + keptSeconds;
-  const item = { ...runKey(run.jobId, at), ...(run as unknown as Item), expiresAt } as Item & {
-    pk: string;
-    sk: string;
-  };
-  await succeeds(table.put(item, isFirst ? absent("pk") : undefined));
+  const item = { ...(run as unknown as Item), ...runKey(run.jobId, at), expiresAt };
+  await succeeds(table.put(item, condition));
+}
+
+/** Records that the model is called for a queued run. */
+export async function recordRunning(
+  table: Table,
+  { jobId, at }: { jobId: string; at: number },
+): Promise<void> {
+  await succeeds(table.update(runKey(jobId, at), [set("status", "running")], equal("status", "queued")));
 }
 
 /** Deletes the oldest runs of a job, so that `max` remain. */

@@ -1,59 +1,44 @@
-import { code, PeerError } from "../protocol/errors.ts";
-import { absent, equal, set } from "../world/expression.ts";
-import { type ItemValue, succeeds, type Table } from "../world/world.ts";
-import { cronPartition } from "./job-item.ts";
+import type { Table } from "../world/world.ts";
+import { changeJob, type JobRun, readJobs, type StoredJob } from "./job-item.ts";
+
+/** A job with a run. */
+export type RunningJob = StoredJob & { run: JobRun };
 
 /**
- * The runs in progress, in one item, which enforces `cron.maxConcurrentRuns` when several jobs are due at once. The slot of
- * a lost run is free from `until` on.
+ * The other tasks that have a run: first those with a slot, then tentative ones in the order of their claims. An event needs no
+ * slot: it only adds a message to the main session's inbox.
  */
-const slotsKey = { pk: cronPartition, sk: "RUNNING" };
-
-/** By job id. Times are epoch ms; `at` identifies the run. */
-type Slots = Record<string, { at: number; until: number }>;
-
-/** Attempts of one optimistic write; more conflicts in a row indicate another fault. */
-const maxAttempts = 10;
-
-/** Acquires a slot for a job's run. True if this run already has one; false if none is free, or the job has another run in progress. */
-export function acquireSlot(
-  table: Table,
-  { jobId, at, until }: { jobId: string; at: number; until: number },
-  maxRuns: number,
-  now: number,
-): Promise<boolean> {
-  return change(table, now, (slots) => {
-    const own = slots[jobId];
-    if (own) return own.at === at ? "done" : "refused";
-    return Object.keys(slots).length < maxRuns ? { ...slots, [jobId]: { at, until } } : "refused";
-  });
+export async function rivalsOf(table: Table, { id }: StoredJob): Promise<RunningJob[]> {
+  const isRival = (job: StoredJob): job is RunningJob =>
+    job.id !== id && job.run !== undefined && job.spec.mode === "task";
+  return (await readJobs(table)).filter(isRival).sort((a, b) => (isAhead(a, b) ? -1 : 1));
 }
 
-/** Frees the slot of a job's run, if this run has one. */
-export async function freeSlot(table: Table, jobId: string, at: number, now: number): Promise<void> {
-  await change(table, now, (slots) => {
-    if (slots[jobId]?.at !== at) return "done";
-    const { [jobId]: _freed, ...others } = slots;
-    return others;
-  });
+function isAhead(a: RunningJob, b: RunningJob): boolean {
+  if (Boolean(a.run.tentative) !== Boolean(b.run.tentative)) return b.run.tentative === true;
+  return a.run.since === b.run.since ? a.id < b.id : a.run.since < b.run.since;
 }
 
-async function change(
+/**
+ * Gives a slot to a tentative run, and sets the job's next run. The run gives way if `max` runs have a slot or a claim before it,
+ * or if its time is no longer the job's next one. It takes the claims of tentative runs behind it that are too many. So of runs
+ * that are claimed at the same time the first gets a slot, and the last to be claimed sees all others.
+ * @param next the job's run after this one
+ * @returns "waiting" if the run gave way; "changed" if a job was written since it was read
+ */
+export async function admitRun(
   table: Table,
+  job: RunningJob,
+  { max, next }: { max: number; next: number | undefined },
   now: number,
-  next: (slots: Slots) => Slots | "done" | "refused",
-): Promise<boolean> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const item = await table.get(slotsKey);
-    const all = Object.entries((item?.runs ?? {}) as unknown as Slots);
-    const result = next(Object.fromEntries(all.filter(([, { until }]) => until > now)));
-    if (typeof result === "string") return result === "done";
-    const version = Number(item?.version ?? 0);
-    const steps = [set("runs", result as unknown as ItemValue), set("version", version + 1)];
-    const unchanged = version === 0 ? absent("version") : equal("version", version);
-    if (await succeeds(table.update(slotsKey, steps, unchanged))) return true;
-  }
-  throw new PeerError(code.conflict, "too many scheduled jobs start or end right now; try again", {
-    retryable: true,
-  });
+): Promise<RunningJob | "waiting" | "changed"> {
+  const giveUp = async (one: StoredJob) =>
+    (await changeJob(table, one, { run: undefined }, now)) ? "waiting" : "changed";
+  const { tentative: _tentative, ...run } = job.run;
+  if (!run.forced && !(job.enabled && job.nextRunAtMs === run.at)) return giveUp(job);
+  const rivals = await rivalsOf(table, job);
+  if (rivals.filter((rival) => isAhead(rival, job)).length >= max) return giveUp(job);
+  for (const rival of rivals.slice(max - 1)) if ((await giveUp(rival)) === "changed") return "changed";
+  const admitted = await changeJob(table, job, { run, nextRunAtMs: next }, now);
+  return admitted ? { ...admitted, run } : "changed";
 }

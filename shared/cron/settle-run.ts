@@ -1,10 +1,9 @@
 import type { CronStatus } from "../protocol/cron.ts";
 import type { CronTask } from "../session/inbox-entry.ts";
-import { equal, remove, type Step, set } from "../world/expression.ts";
-import { ConditionFailed, succeeds, type Table } from "../world/world.ts";
-import { jobKey, type StoredJob, toJob } from "./job-item.ts";
-import { recordRun, runId } from "./run-history.ts";
-import { freeSlot } from "./run-slots.ts";
+import { equal } from "../world/expression.ts";
+import { succeeds, type Table } from "../world/world.ts";
+import { changeJob, type JobChange, jobKey, readJob, type StoredJob } from "./job-item.ts";
+import { isOpen, recordRun, runId } from "./run-history.ts";
 
 /** How a job's run ended. */
 export interface RunEnd {
@@ -13,9 +12,8 @@ export interface RunEnd {
 }
 
 /**
- * Records how a run ended in the history and in the job, and frees its slot. A one-shot job is removed if `deleteAfterRun` is
- * set and the run succeeded, else disabled. Safe to repeat: the job changes once, and last, because the sweep handles a job
- * as long as it has a run.
+ * Records how a run ended in the history and in the job. Safe to repeat: the job changes once, and last, because the sweep
+ * handles a job as long as it has a run. The end of a run that had counted as lost replaces that.
  */
 export async function settleCronRun(
   { table, now }: { table: Table; now: () => number },
@@ -24,49 +22,36 @@ export async function settleCronRun(
 ): Promise<void> {
   const ended = now();
   const durationMs = Math.max(0, ended - queuedAt);
-  const item = await table.get(jobKey(jobId));
-  const { nextRunAtMs } = item ? toJob(item) : {};
-  await recordRun(table, at, {
+  let job = await readJob(table, jobId);
+  const run = {
     ...{ id: runId(jobId, at), jobId, ts: queuedAt, status, summary, durationMs },
     ...(error === undefined ? {} : { error }),
-    ...(nextRunAtMs === undefined ? {} : { nextRunAtMs }),
-  });
-  await freeSlot(table, jobId, at, ended);
-  const job = await endJobRun(table, jobId, at, [
-    remove("run"),
-    set("lastRunAtMs", queuedAt),
-    set("lastStatus", status),
-    error === undefined ? remove("lastError") : set("lastError", error),
-    set("lastDurationMs", durationMs),
-  ]);
-  if (job) await finishOneShotJob(table, job, status);
-}
-
-/** Undefined when the job was removed. A repeat returns the job's current state. */
-async function endJobRun(
-  table: Table,
-  jobId: string,
-  at: number,
-  steps: readonly Step[],
-): Promise<StoredJob | undefined> {
-  try {
-    return toJob(await table.update(jobKey(jobId), steps, equal(["run", "at"], at)));
-  } catch (error) {
-    if (!(error instanceof ConditionFailed)) throw error;
+    ...(job?.nextRunAtMs === undefined ? {} : { nextRunAtMs: job.nextRunAtMs }),
+  };
+  await recordRun(table, at, run, status === "lost" ? isOpen : undefined);
+  const last = { lastRunAtMs: queuedAt, lastStatus: status, lastError: error, lastDurationMs: durationMs };
+  for (; job; job = await readJob(table, jobId)) {
+    const isCurrent = job.run?.at === at;
+    const wasLost = job.lastStatus === "lost" && job.lastRunAtMs === queuedAt;
+    if (!isCurrent && !wasLost) return;
+    if (await changeEnded(table, job, isCurrent ? { ...last, run: undefined } : last, ended)) return;
   }
-  const item = await table.get(jobKey(jobId));
-  return item && toJob(item);
 }
 
-/** Removes or disables a one-shot job after its run. A job that was changed meanwhile is not touched. */
-export async function finishOneShotJob(
+/**
+ * Changes a job. A removed job without a run is then deleted. A one-shot job without a further run is deleted if `deleteAfterRun` is set and its run succeeded, else disabled.
+ * @returns false if it was written or removed since it was read
+ */
+export async function changeEnded(
   table: Table,
   job: StoredJob,
-  status: CronStatus | undefined,
-): Promise<void> {
-  if (job.schedule.kind !== "at" || job.nextRunAtMs !== undefined || job.run) return;
-  const key = jobKey(job.id);
-  const unchanged = equal("version", job.version);
-  if (status === "ok" && job.deleteAfterRun) await succeeds(table.delete(key, unchanged));
-  else if (job.enabled) await succeeds(table.update(key, [set("enabled", false)], unchanged));
+  change: JobChange,
+  now: number,
+): Promise<boolean> {
+  const { schedule, nextRunAtMs, run, lastStatus, deleteAfterRun, enabled, removed } = { ...job, ...change };
+  const isOver = schedule?.kind === "at" && nextRunAtMs === undefined && !run;
+  if ((removed && !run) || (isOver && lastStatus === "ok" && deleteAfterRun))
+    return succeeds(table.delete(jobKey(job.id), equal("version", job.version)));
+  const disabled = isOver && enabled ? { enabled: false } : {};
+  return (await changeJob(table, job, { ...change, ...disabled }, now)) !== undefined;
 }

@@ -79,7 +79,8 @@ export const cronPatchField = v.strictObject({
   spec: v.optional(cronSpecField),
 });
 
-export type CronStatus = "ok" | "error" | "skipped";
+/** How a run ended. `lost`: it was queued, and its session knows nothing of it any more. */
+export type CronStatus = "ok" | "error" | "skipped" | "lost";
 
 /** A scheduled job. Times are epoch ms. */
 export interface CronJob {
@@ -113,7 +114,8 @@ export interface CronRun {
   jobId: string;
   /** When it was queued, epoch ms. */
   ts: number;
-  status: CronStatus;
+  /** `ok` only after its end. */
+  status: CronStatus | "queued" | "running";
   error?: string;
   /** Where it was queued, and where its answer goes. */
   summary?: string;
@@ -121,10 +123,10 @@ export interface CronRun {
   nextRunAtMs?: number;
 }
 
-/** The outcome of one job of `cron.run`. */
+/** The outcome of one job of `cron.run`. `queued`: the history records how the run ends; an event is `ok` at once. */
 export interface CronRunResult {
   jobId: string;
-  status: CronStatus;
+  status: CronStatus | "queued";
   error?: string;
   summary?: string;
   durationMs: number;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fireCron } from "../../functions/timer/timer-handler.ts";
 import { destinationOf } from "../../shared/cron/destination.ts";
-import { cronStatus, listJobs, removeJob, runJobs, updateJob } from "../../shared/cron/jobs.ts";
+import { cronStatus, listJobs, runJobs, updateJob } from "../../shared/cron/jobs.ts";
 import { parseParams } from "../../shared/protocol/methods.ts";
 import { maxInboxBytes } from "../../shared/session/inbox.ts";
 import { metaKey, newSession } from "../../shared/session/state.ts";
@@ -18,7 +18,6 @@ const hourly = { kind: "every", everyMs: hour } as const;
 const once = { kind: "at", atMs: friday + hour } as const;
 const listed = async () => (await listJobs(cron.world(), parseParams("cron.list", {}))).jobs;
 const run = (params: object) => runJobs(cron.world(), parseParams("cron.run", params));
-const slots = async () => (await cron.state.table.get({ pk: "CRON", sk: "RUNNING" }))?.runs;
 
 describe("a listed job", () => {
   it("has the fields with which it was added, and the result of its last run", async () => {
@@ -122,15 +121,6 @@ describe("a change", () => {
     await cron.work();
     expect(await cron.job(id)).toMatchObject({ lastStatus: "ok", nextRunAtMs: friday + 2 * hour });
   });
-});
-
-it("removing a job before its run was submitted frees its slot", async () => {
-  const { id } = await cron.add({ schedule: hourly, spec: task("x") });
-  cron.now = friday + hour;
-  await cron.fire({ kind: "cron", jobId: id, at: cron.now }, { left: 5, calls: [] });
-  expect(await slots()).toHaveProperty(id);
-  await removeJob(cron.world(), id);
-  expect(await slots()).toEqual({});
 });
 
 describe("a run", () => {

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listJobs, removeJob, runJobs, updateJob } from "../../shared/cron/jobs.ts";
+import { settleCronRun } from "../../shared/cron/settle-run.ts";
 import { parseParams } from "../../shared/protocol/methods.ts";
+import { metaKey } from "../../shared/session/state.ts";
 import { answered, CronBench, friday, hour, minute, task, telegram } from "./cron-bench.ts";
 
 let cron: CronBench;
@@ -195,11 +197,35 @@ describe("a job runs", () => {
     const { id } = await cron.add({ schedule: { kind: "at", atMs: friday + hour }, spec: task("x") });
     cron.now = friday + hour;
     await cron.fire({ kind: "cron", jobId: id, at: cron.now });
-    // Its session was never processed.
+    await cron.state.table.delete(metaKey(`agent:main:cron:${id}`));
     cron.now += hour + 16 * minute;
     await cron.sweep();
-    expect(await cron.job(id)).toMatchObject({ lastStatus: "error", enabled: false });
+    expect(await cron.job(id)).toMatchObject({ lastStatus: "lost", enabled: false });
     expect((await cron.job(id))?.runningAtMs).toBeUndefined();
+    expect(await cron.runs(id)).toMatchObject([{ status: "lost" }]);
+  });
+
+  it("and is not lost as long as its session has its message, nor once it has succeeded", async () => {
+    const { id } = await cron.add({ schedule: hourly, spec: task("x") });
+    cron.now = friday + hour;
+    await cron.fire({ kind: "cron", jobId: id, at: cron.now });
+    cron.now += hour + 16 * minute;
+    await cron.sweep();
+    expect((await cron.job(id))?.runningAtMs).toBe(friday + hour);
+    await cron.state.table.delete(metaKey(`agent:main:cron:${id}`));
+    cron.now += hour;
+    await cron.sweep();
+    expect((await cron.runs(id)).at(-1)).toMatchObject({ status: "lost" });
+    const late = {
+      kind: "cron",
+      jobId: id,
+      at: friday + hour,
+      queuedAt: friday + hour,
+      summary: "",
+    } as const;
+    await settleCronRun(cron.world(), late, { status: "ok" });
+    expect((await cron.runs(id)).at(-1)).toMatchObject({ status: "ok" });
+    expect((await cron.job(id))?.lastStatus).toBe("ok");
   });
 });
 
@@ -315,7 +341,7 @@ describe("cron.run", () => {
       results: [
         {
           jobId: id,
-          status: "ok",
+          status: "queued",
           summary: `Queued to agent:main:cron:${id}; its answer goes to clients`,
           durationMs: 0,
           nextRunAtMs: friday + hour,

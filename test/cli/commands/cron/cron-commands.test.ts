@@ -179,7 +179,7 @@ describe("gsv cron", () => {
     expect((await jobs())[0]?.spec).toEqual({ mode: "task", message: "short report", deliver: false });
     expect((await run(["disable", job.id.slice(0, 8)])).stdout).toContain("next   disabled");
     expect((await run(["enable", "Daily"])).code).toBe(0);
-    expect((await run(["run", "Daily"])).stdout).toContain("ok  Queued to agent:main:cron:");
+    expect((await run(["run", "Daily"])).stdout).toContain("queued  Queued to agent:main:cron:");
     expect((await run(["list"])).stdout).toContain("running");
     await cron.work();
     expect((await run(["runs", "Daily"])).stdout).toMatch(/JOB +AT +STATUS +TOOK +WHAT\n[0-9a-f]{8} .*ok/);
