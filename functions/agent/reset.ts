@@ -205,7 +205,7 @@ async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<voi
   await writer.commit([
     set("sessionId", newSessionId),
     set("resets", resets),
-    remove("previousSessionIds"),
+    set("previousSessionIds", []),
     set("first", 1),
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),

@@ -11,6 +11,7 @@ import {
   remove,
   type Step,
   set,
+  setIfAbsent,
 } from "../world/expression.ts";
 import { ConditionFailed, succeeds, type Table } from "../world/world.ts";
 import { entryBytes } from "./inbox.ts";
@@ -50,7 +51,13 @@ export async function acquire(
   try {
     const item = await table.update(
       metaKey(sessionKey),
-      [set("owner", owner), set("leaseUntil", now + leaseMs), add("epoch", 1), set("commits", 0)],
+      [
+        set("owner", owner),
+        set("leaseUntil", now + leaseMs),
+        add("epoch", 1),
+        set("commits", 0),
+        setIfAbsent("previousSessionIds", []),
+      ],
       all(exists("pk"), any(absent("leaseUntil"), below("leaseUntil", now))),
     );
     const state = toState(item);

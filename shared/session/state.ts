@@ -121,7 +121,7 @@ export interface SessionState {
   resetScheduledFor?: number;
   /** Number of resets. Each has an item with the id of the conversation that it ended: `readPreviousIds` reads them. */
   resets?: number;
-  /** Earlier ids, oldest first, in an item of an earlier version until its next reset. */
+  /** Earlier ids, oldest first, in an item of an earlier version until its next reset; then an empty list, which that version reads. */
   previousSessionIds?: string[];
 }
 

@@ -4,9 +4,9 @@ import { storeMedia } from "../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
 import { maxPreviousIds, recordPreviousId } from "../../shared/session/previous-ids.ts";
 import { metaKey, type SessionState } from "../../shared/session/state.ts";
-import { set } from "../../shared/world/expression.ts";
+import { remove, set } from "../../shared/world/expression.ts";
 import { isReading } from "../support/models/model-window.ts";
-import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
+import { conversation, lastActivity, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
 
 const resets = new ResetBench();
 beforeAll(() => resets.start());
@@ -244,6 +244,17 @@ describe("a reset by hand", () => {
     expect(JSON.stringify(await resets.current())).not.toContain("old-");
   });
 
+  it("leaves a list to a version that stores the ids in the session's item, before and after the reset", async () => {
+    await resets.seed();
+    await resets.state.table.update(metaKey(resets.key), [remove("previousSessionIds")]);
+    await resets.submit(message("hello", lastActivity));
+    await resets.invoke(lastActivity);
+    expect(await resets.current()).toMatchObject({ previousSessionIds: [] });
+    await resets.submit(reset("method", nextDay));
+    await resets.invoke(nextDay);
+    expect(await resets.current()).toMatchObject({ resets: 1, previousSessionIds: [] });
+  });
+
   it("keeps the ids that an earlier version stored in two items", async () => {
     const [older, newer] = [["a", "b"], Array.from({ length: 20 }, (_, i) => `c-${i}`)];
     await resets.state.table.put({ ...metaKey(resets.key), sk: "PREVIOUS", ids: older });
@@ -257,7 +268,7 @@ describe("a reset by hand", () => {
     const [first, ...more] = (await resets.previous()).slice(older.length + newer.length);
     expect(await resets.previous()).toEqual([...older, ...newer, before.sessionId, ...more]);
     expect([first, more.length]).toEqual([before.sessionId, 1]);
-    expect(await resets.current()).not.toHaveProperty("previousSessionIds");
+    expect(await resets.current()).toMatchObject({ previousSessionIds: [] });
   });
 
   it("does not return the conversation that a reset in progress is about to end", async () => {
