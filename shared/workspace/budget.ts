@@ -1,6 +1,6 @@
 /** Maximum characters (UTF-16 units) of one workspace file in a prompt. */
 export const maxFileCharacters = 12_000;
-/** Maximum characters of all workspace files in a prompt together. */
+/** Maximum characters of all workspace files and the list of skills in a prompt together. */
 export const maxTotalCharacters = 60_000;
 
 export const truncationMarker = "[truncated]";
@@ -15,35 +15,30 @@ export type Keep = "start" | "end" | Cut;
 export type Cut = (text: string, room: number) => { start: string; end: string };
 
 /**
- * Distributes the prompt's space among workspace files, in the order of calls. The truncation marker is not
- * counted.
+ * Distributes the prompt's space among its sections. Each gets what it needs up to an equal share; what is left goes to the
+ * first ones that need more.
+ * @param sizes of the sections' texts, in their order, in characters
+ * @returns the room of each, at most `maxFileCharacters`
  */
-export interface Budget {
-  /**
-   * The trimmed text, cut to the remaining space: its start followed by the marker, or with `keep: "end"` the
-   * marker followed by its end, or the parts that a function chooses. Never splits a surrogate pair.
-   */
-  take(text: string, keep?: Keep): string;
-  /** Space left for one more file, in characters. */
-  room(): number;
+export function roomsFor(sizes: readonly number[]): number[] {
+  const share = Math.floor(maxTotalCharacters / sizes.length);
+  const needs = sizes.map((size) => Math.min(size, maxFileCharacters));
+  let left = maxTotalCharacters - needs.reduce((sum, need) => sum + Math.min(need, share), 0);
+  return needs.map((need) => {
+    const more = Math.min(Math.max(0, need - share), left);
+    left -= more;
+    return Math.min(need, share) + more;
+  });
 }
 
-export function createBudget(): Budget {
-  let left = maxTotalCharacters;
-  const room = () => Math.min(maxFileCharacters, left);
-  return {
-    room,
-    take(text, keep = "start") {
-      const whole = text.trim();
-      if (whole.length <= room()) {
-        left -= whole.length;
-        return whole;
-      }
-      const { start, end } = cutOf(keep)(whole, room());
-      left -= start.length + end.length;
-      return [start, truncationMarker, end].filter(Boolean).join("\n");
-    },
-  };
+/**
+ * A file's text, cut to `room`: its start, the marker and the file's path, or with `keep: "end"` the marker and then its end,
+ * or the parts that a function chooses. The marker is not counted. Never splits a surrogate pair.
+ */
+export function cutToRoom(text: string, room: number, path: string, keep: Keep = "start"): string {
+  if (text.length <= room) return text;
+  const { start, end } = cutOf(keep)(text, room);
+  return [start, `${truncationMarker} The rest is in ${path}.`, end].filter(Boolean).join("\n");
 }
 
 function cutOf(keep: Keep): Cut {

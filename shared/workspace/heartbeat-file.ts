@@ -1,6 +1,7 @@
 const comment = /<!--[\s\S]*?(?:-->|$)/g;
 const header = /^ {0,3}#{1,6}(?:\s.*)?$/;
-const underlinedHeader = /^.+\n {0,3}=+[ \t]*$/gm;
+/** A line above `=` or `-` is a header, unless it begins a list, a quote or code. */
+const underlinedHeader = /^ {0,3}(?!(?:[-*+]|\d{1,9}[.)])\s|>)\S.*\n {0,3}(?:=+|-+)[ \t]*$/gm;
 const horizontalRule = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 
 /**

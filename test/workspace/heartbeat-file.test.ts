@@ -6,6 +6,7 @@ const nothing: Record<string, string> = {
   "white space": " \n\t\r\n",
   headers: "# Heartbeat\n## Later\n#\n###### Deep\n",
   "an underlined header": "Heartbeat\n=========\n",
+  "a header underlined with dashes": "Tasks\n-----\n\n Later\n --\n",
   "a comment": "<!-- check the mail -->",
   "a comment over several lines": "# H\n<!--\ncheck the mail\n\n- and this\n-->\n",
   "a comment that never ends": "# H\n<!-- check the mail",
@@ -20,7 +21,10 @@ const something: Record<string, string> = {
   "a list": "- check the mail",
   "a tag that is no header": "#mail",
   "two dashes": "--",
-  "text above a rule of dashes": "check the mail\n---",
+  "text above a rule of dashes": "check the mail\n\n---",
+  "a list above dashes": "- check the mail\n---\n",
+  "a numbered list above an equals sign": "1. check the mail\n=\n",
+  "a paragraph above dashes": "check the mail\nand the post\n---\n",
 };
 
 describe("a heartbeat file", () => {

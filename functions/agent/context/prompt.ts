@@ -6,16 +6,17 @@ import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import type { ListedSkill } from "../../../shared/skills/skill-lister.ts";
 import { identitySection } from "../../../shared/workspace/agent-identity.ts";
 import {
-  type Budget,
   type Cut,
-  createBudget,
+  cutToRoom,
   head,
   type Keep,
+  roomsFor,
   tail,
   truncationMarker,
 } from "../../../shared/workspace/budget.ts";
 import { seenFiles, type WorkspaceFiles } from "../../../shared/workspace/load.ts";
 import type { Audience } from "../../../shared/workspace/privacy.ts";
+import { dailyMemoryPath, promptFiles } from "../../../shared/workspace/workspace-paths.ts";
 import {
   contextText,
   guestText,
@@ -83,7 +84,8 @@ const separator = "\n\n---\n\n";
 
 /**
  * The system prompt, in the order of docs/reference/protocol.md, "System prompt"; with BOOTSTRAP.md in the shorter order of
- * the first run. Empty sections are omitted. Workspace files get at most 12,000 characters each and 60,000 in all.
+ * the first run. Empty sections are omitted. Workspace files and the list of skills get at most 12,000 characters each and
+ * 60,000 in all: each an equal share, and what others leave.
  * Memory that this audience must not see is omitted even if `files` contains it.
  */
 export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): AssembledPrompt {
@@ -94,10 +96,15 @@ export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): 
 
 /** All sections before the Runtime section. */
 function contentText({ agentId, audience, role, basePrompt, tools, files, skills }: PromptContent): string {
-  const budget = createBudget();
   const seen = seenFiles(files, audience);
+  const texts = { ...seen, identity: identitySection(seen.identity ?? "") };
   const firstRun = (seen.bootstrap ?? "").trim() !== "";
-  const fileSections = (firstRun ? firstRunSections(seen, budget) : sections(seen, budget)).filter(
+  const names = firstRun ? firstRunFiles : usualFiles;
+  const entries = firstRun ? [] : skills.map(skillEntry);
+  const rooms = roomsFor([...names.map((name) => (texts[name] ?? "").trim().length), sizeOf(entries)]);
+  const body: Body = (name, keep) =>
+    cutToRoom((texts[name] ?? "").trim(), rooms[names.indexOf(name)] ?? 0, filePaths[name], keep);
+  const fileSections = (firstRun ? firstRunSections(body) : sections(body)).filter(
     (section) => section !== "",
   );
   return [
@@ -110,49 +117,66 @@ function contentText({ agentId, audience, role, basePrompt, tools, files, skills
     role === "guest" ? guestText : "",
     fileSections.length > 0 ? workspaceFilesText : "",
     ...fileSections,
-    firstRun ? "" : skillsSection(skills, budget),
+    skillsSection(entries, rooms[names.length] ?? 0),
   ]
     .filter((section) => section !== "")
     .join(separator);
 }
 
-function sections(files: WorkspaceFiles, budget: Budget): string[] {
+type FileName = keyof WorkspaceFiles;
+
+/** The files of a prompt, in the order in which they get space beyond their share. */
+const usualFiles: readonly FileName[] = [
+  "soul",
+  "identity",
+  "user",
+  "agents",
+  "memory",
+  "yesterday",
+  "today",
+  "tools",
+  "heartbeat",
+];
+const firstRunFiles: readonly FileName[] = ["bootstrap", "soul", "identity", "user", "heartbeat"];
+
+const dailyPath = dailyMemoryPath("YYYY-MM-DD");
+const filePaths: Record<FileName, string> = { ...promptFiles, yesterday: dailyPath, today: dailyPath };
+
+/** The text of a file, cut to its room. Empty when the prompt has no such file. */
+type Body = (name: FileName, keep?: Keep) => string;
+
+function sections(body: Body): string[] {
   return [
-    section("## Your Soul", files.soul, budget),
-    section("## Your Identity", identitySection(files.identity ?? ""), budget),
-    section("## About Your Human", files.user, budget),
-    section("## Operating Instructions", files.agents, budget),
-    section("## Long-Term Memory", files.memory, budget, cutMemory),
-    recentContext(files, budget),
-    section("## Tool Notes", files.tools, budget),
-    section("## Heartbeats", files.heartbeat, budget),
+    section("## Your Soul", body("soul")),
+    section("## Your Identity", body("identity")),
+    section("## About Your Human", body("user")),
+    section("## Operating Instructions", body("agents")),
+    section("## Long-Term Memory", body("memory", cutMemory)),
+    recentContext(body),
+    section("## Tool Notes", body("tools")),
+    section("## Heartbeats", body("heartbeat")),
   ];
 }
 
-function firstRunSections(files: WorkspaceFiles, budget: Budget): string[] {
+function firstRunSections(body: Body): string[] {
   return [
-    section("## COMMISSIONING CEREMONY (First Run)", files.bootstrap, budget),
-    section("## Current Soul (update during commissioning)", files.soul, budget),
-    section(
-      "## Current Identity (fill in during commissioning)",
-      identitySection(files.identity ?? ""),
-      budget,
-    ),
-    section("## About Your Human", files.user, budget),
-    section("## Heartbeats", files.heartbeat, budget),
+    section("## COMMISSIONING CEREMONY (First Run)", body("bootstrap")),
+    section("## Current Soul (update during commissioning)", body("soul")),
+    section("## Current Identity (fill in during commissioning)", body("identity")),
+    section("## About Your Human", body("user")),
+    section("## Heartbeats", body("heartbeat")),
   ];
 }
 
-function section(heading: string, text: string | undefined, budget: Budget, keep?: Keep): string {
-  const body = budget.take(text ?? "", keep);
+function section(heading: string, body: string): string {
   return body === "" ? "" : `${heading}\n\n${body}`;
 }
 
 /** Long daily notes lose their start, because new notes are appended at the end. */
-function recentContext(files: Pick<WorkspaceFiles, "yesterday" | "today">, budget: Budget): string {
+function recentContext(body: Body): string {
   const days = [
-    section("### Yesterday", files.yesterday, budget, "end"),
-    section("### Today", files.today, budget, "end"),
+    section("### Yesterday", body("yesterday", "end")),
+    section("### Today", body("today", "end")),
   ].filter((day) => day !== "");
   return days.length === 0 ? "" : ["## Recent Context", ...days].join("\n\n");
 }
@@ -178,23 +202,22 @@ function runtimeState(runtime: PromptRuntime): string {
 }
 
 /**
- * The section "Skills (Mandatory Scan)", empty without skills. Skills beyond the budget are omitted, and a marker says how
+ * The section "Skills (Mandatory Scan)", empty without skills. Skills beyond the room are omitted, and a marker says how
  * many.
  */
-function skillsSection(skills: ListedSkill[], budget: Budget): string {
-  if (skills.length === 0) return "";
-  const entries: string[] = [];
-  let room = budget.room();
-  for (const skill of skills) {
-    const entry = skillEntry(skill);
-    room -= entry.length + 1;
-    if (room < 0) break;
-    entries.push(entry);
-  }
-  const left = skills.length - entries.length;
+function skillsSection(entries: readonly string[], room: number): string {
+  if (entries.length === 0) return "";
+  const over = entries.findIndex((_, i) => sizeOf(entries.slice(0, i + 1)) > room);
+  const listed = over < 0 ? entries : entries.slice(0, over);
+  const left = entries.length - listed.length;
   const more = left === 0 ? "" : `\n${truncationMarker} ${left} more: list the folder skills/`;
-  const list = entries.length === 0 ? "" : `${budget.take(entries.join("\n"))}\n`;
+  const list = listed.map((entry) => `${entry}\n`).join("");
   return `## Skills (Mandatory Scan)\n\n${skillsText}\n\n<available_skills>\n${list}</available_skills>${more}`;
+}
+
+/** Characters of the list of skills, one line break after each. */
+function sizeOf(entries: readonly string[]): number {
+  return entries.reduce((sum, entry) => sum + entry.length + 1, 0);
 }
 
 function skillEntry(skill: ListedSkill): string {

@@ -174,13 +174,15 @@ describe("the prompt's caps", () => {
   it("I10: cut a file at 12,000 characters and mark it", () => {
     const whole = "x".repeat(maxFileCharacters);
     expect(body({ ...full, files: { soul: whole } }, "## Your Soul")).toBe(whole);
-    expect(body({ ...full, files: { soul: `${whole}y` } }, "## Your Soul")).toBe(`${whole}\n[truncated]`);
+    expect(body({ ...full, files: { soul: `${whole}y` } }, "## Your Soul")).toBe(
+      `${whole}\n[truncated] The rest is in SOUL.md.`,
+    );
   });
 
   it("keep the newest end of a daily note", () => {
     const note = `OLD${"x".repeat(maxFileCharacters)}NEW`;
     const today = body({ ...full, files: { today: note } }, "## Recent Context");
-    expect(today).toMatch(/^### Today\n\n\[truncated\]\nx+NEW$/);
+    expect(today).toMatch(/^### Today\n\n\[truncated\] The rest is in memory\/YYYY-MM-DD\.md\.\nx+NEW$/);
   });
 
   it("I12: keep the head of MEMORY.md and the newest dreamed lines at its end", () => {
@@ -189,9 +191,11 @@ describe("the prompt's caps", () => {
     const memory = `# Long-term memory\n\n- FIRST\n${"- written\n".repeat(300)}\n${dreamed("2026-04-22")}\n\n${dreamed("2026-04-23")}\n\n## Open questions\n\n- LAST WRITTEN`;
     const kept = body({ ...full, files: { memory } }, "## Long-Term Memory") ?? "";
     expect(memory.length).toBeGreaterThan(maxFileCharacters);
-    expect(kept.length).toBeLessThanOrEqual(maxFileCharacters + "\n[truncated]\n".length);
+    expect(kept.length).toBeLessThanOrEqual(
+      maxFileCharacters + "\n[truncated] The rest is in MEMORY.md.\n".length,
+    );
     expect(kept).toMatch(/^# Long-term memory\n\n- FIRST\n/);
-    expect(kept).toMatch(/\n\[truncated\]\n- fact \d+ of 2026-04-22/);
+    expect(kept).toMatch(/\n\[truncated\] The rest is in MEMORY\.md\.\n- fact \d+ of 2026-04-22/);
     expect(kept).toMatch(/## Dreamed 2026-04-23 03:00 UTC\n[\s\S]+- NEWEST of 2026-04-23$/);
     expect(kept).toContain("- LAST WRITTEN");
   });
@@ -199,11 +203,11 @@ describe("the prompt's caps", () => {
   it("I12: keep the start of a MEMORY.md in which nothing was dreamed, and the end of one long dreamed line", () => {
     const written = `FIRST${"x".repeat(maxFileCharacters)}`;
     expect(body({ ...full, files: { memory: written } }, "## Long-Term Memory")).toMatch(
-      /^FIRSTx+\n\[truncated\]$/,
+      /^FIRSTx+\n\[truncated\] The rest is in MEMORY\.md\.$/,
     );
     const dreamed = `## Dreamed 2026-04-23 03:00 UTC ${"🐙".repeat(maxFileCharacters)}NEWEST`;
     const kept = body({ ...full, files: { memory: `FIRST\n${dreamed}` } }, "## Long-Term Memory") ?? "";
-    expect(kept).toMatch(/^FIRST\n\[truncated\]\n/);
+    expect(kept).toMatch(/^FIRST\n\[truncated\] The rest is in MEMORY\.md\.\n/);
     expect(kept.endsWith("🐙NEWEST")).toBe(true);
     expect(kept.isWellFormed()).toBe(true);
   });
@@ -217,30 +221,28 @@ describe("the prompt's caps", () => {
     }
   });
 
-  it("I10: give all files together 60,000 characters, in the order of the prompt", () => {
-    const long = "x".repeat(20_000);
-    const input = {
+  it("I10: give all sections together 60,000 characters: a share to each, the rest in the order of the prompt", () => {
+    const long = (letter: string) => letter.repeat(11_500);
+    const input: PromptInput = {
       ...bare,
-      files: {
-        soul: long,
-        identity: long,
-        user: long,
-        agents: "short",
-        memory: long,
-        today: long,
-        tools: long,
-      },
-      skills: [skill("tea")],
+      files: { soul: long("s"), identity: long("i"), user: long("u"), agents: "aaaaa", memory: long("m") },
+      skills: Array.from({ length: 10 }, (_, n) => skill(`skill-${n}`)),
     };
-    const { text } = prompt(input);
-    const shown = sectionsOf(input)
-      .filter((section) => /^## (Your|About|Operating|Long|Recent|Tool Notes)/.test(section))
-      .map((section) => section.match(/x{5,}|short/)?.[0].length ?? 0);
-    expect(shown).toEqual([12_000, 12_000, 12_000, 5, 12_000, 60_000 - 48_005, 0]);
-    expect(shown.reduce((sum, length) => sum + length)).toBe(maxTotalCharacters);
-    expect(sectionOf(input, "## Tool Notes")).toBe("## Tool Notes\n\n[truncated]");
-    expect(text).toContain("[truncated] 1 more");
-    expect(text).not.toContain("<name>tea</name>");
+    Object.assign(input.files, {
+      yesterday: long("y"),
+      today: long("t"),
+      tools: long("o"),
+      heartbeat: long("h"),
+    });
+    const shown =
+      prompt(input)
+        .text.match(/([siuamytoh])\1{4,}/g)
+        ?.map((run) => run.length) ?? [];
+    const skillsSize = prompt(input).text.match(/<skill>[\s\S]*<\/skill>/)?.[0].length ?? 0;
+    const left = maxTotalCharacters - 8 * 6000 - 5 - (skillsSize + 1);
+    expect(shown).toEqual([11_500, left + 500, 6000, 5, 6000, 6000, 6000, 6000, 6000]);
+    expect(prompt(input).text).toContain("<name>skill-9</name>");
+    expect(sectionOf(input, "## Tool Notes")).toMatch(/o\n\[truncated\] The rest is in TOOLS\.md\.$/);
   });
 
   it("leave out whole skills, never a part of one", () => {
