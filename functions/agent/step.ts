@@ -34,7 +34,8 @@ import {
 } from "./model-step.ts";
 import { announce, failRun, failurePlan, unannounced } from "./reply/delivery.ts";
 import { runOf, type SessionWriter } from "./session-writer.ts";
-import { carryOutCalls, pendingCalls, planCalls, sendsOf } from "./tools/tool-calls.ts";
+import { notSentIn } from "./tools/send-limit.ts";
+import { carryOutCalls, pendingCalls, planCalls } from "./tools/tool-calls.ts";
 import { announceResults, toResultMessages } from "./tools/tool-results.ts";
 
 /** A model step that was started this often fails its run: something in it kills the function. The commit counts the start. */
@@ -118,7 +119,7 @@ function continueWithResults(
 ): StepPlan & { appended: ReturnType<typeof toResultMessages> } {
   const now = agent.now();
   const results = toResultMessages(run, toolCallsOf(reply), outcomes, now);
-  const next = nextStep(run, sendsOf(reply).length);
+  const next = nextStep(run, notSentIn(reply, outcomes));
   return {
     run: next,
     appended: results,

@@ -18,6 +18,7 @@ export const defaults: Configuration = {
     dmScope: "main",
     identityLinks: {},
     defaultResetPolicy: { mode: "daily", atHour: 4 },
+    sendLimit: 50,
   },
   skills: { entries: {} },
   agents: {

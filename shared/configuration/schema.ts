@@ -238,6 +238,8 @@ export const configurationSchema = v.strictObject({
     dmScope: v.picklist(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]),
     identityLinks: v.record(text(64), names),
     defaultResetPolicy: v.strictObject(resetPolicyField.entries),
+    /** Maximum number of runs in other sessions that one message starts, directly and through other sessions. */
+    sendLimit: count(0, 500),
   }),
   skills: v.strictObject({ entries: v.record(text(256), skill) }),
   agents: v.strictObject({

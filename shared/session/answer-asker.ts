@@ -9,17 +9,29 @@ import { needsAgent } from "./state.ts";
 /**
  * Records a session's answer as the result of the call that waits for it, and wakes the calling session's agent. Safe to
  * repeat: a call is answered once, and never after its deadline.
+ * @param notSentTo sessions that were not asked for this answer because of `session.sendLimit`
  */
 export async function answerAsker(
   { wake, now, ...store }: SessionStore & { wake: WakeAgent; now: () => number },
   { asker, sessionKey, runId, queued }: SessionTask,
   { answer, failure = "it has no answer" }: { answer?: string; failure?: string },
+  notSentTo: readonly string[] | undefined,
 ): Promise<void> {
   if (!asker) return;
   const result =
     answer === undefined
       ? { ok: false, error: `${sessionKey} has not answered: ${failure}` }
-      : { ok: true, result: { status: "ok", runId, sessionKey, queued, reply: answer } };
+      : {
+          ok: true,
+          result: {
+            status: "ok",
+            runId,
+            sessionKey,
+            queued,
+            reply: answer,
+            ...(notSentTo ? { notSentTo } : {}),
+          },
+        };
   const recorded = await recordResult(store, asker, answererOf(sessionKey), { result }, now());
   log("session.answered", { ...asker, by: sessionKey, status: recorded.status });
   // Also when an earlier attempt recorded the result: it may have crashed before it woke the agent.

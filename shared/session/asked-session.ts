@@ -2,9 +2,6 @@ import type { Table } from "../world/world.ts";
 import type { AskedSession, PendingCall } from "./run.ts";
 import { readSession } from "./sessions.ts";
 
-/** How many sessions may pass a message on: each has a run that may wait for the next. */
-export const maxAskers = 3;
-
 /** The `nodeId` of a call that waits for a session. A node's id has no `/`, so no node can answer such a call. */
 export function answererOf(sessionKey: string): string {
   return `session/${sessionKey}`;
@@ -39,13 +36,16 @@ export function unansweredResult(
  * be answered. Two sessions that start to wait for each other at the same moment are not detected; both calls time out.
  */
 export async function isWaitedFor(table: Table, from: string, to: string): Promise<boolean> {
+  const seen = new Set<string>();
   let waiting = [to];
-  for (let depth = 0; depth <= maxAskers && waiting.length > 0; depth++) {
+  while (waiting.length > 0) {
     if (waiting.includes(from)) return true;
+    for (const sessionKey of waiting) seen.add(sessionKey);
     const states = await Promise.all(waiting.map((sessionKey) => readSession(table, sessionKey)));
-    waiting = states.flatMap((state) =>
+    const next = states.flatMap((state) =>
       Object.values(state?.run?.pending ?? {}).flatMap(({ asked }) => (asked ? [asked.sessionKey] : [])),
     );
+    waiting = [...new Set(next)].filter((sessionKey) => !seen.has(sessionKey));
   }
   return false;
 }

@@ -90,6 +90,7 @@ export interface ExecTask {
   channel?: string;
   /** Those of the run that started the command (`SessionTask`). */
   askers?: readonly string[];
+  root?: string;
   /** On whose behalf the command was started. */
   sender?: Sender;
 }
@@ -104,6 +105,8 @@ export interface SessionTask {
   queued: boolean;
   /** The sessions that passed the message on, oldest first. It is not sent to any of them again. */
   askers: readonly string[];
+  /** The message from which this one descends (`rootOf`); absent in entries of earlier versions. */
+  root?: string;
   /** On whose behalf the first of them asked. */
   sender?: Sender;
   /** The call that waits for the answer; absent when no call waits. */

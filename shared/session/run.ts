@@ -1,5 +1,9 @@
+import { createHash } from "node:crypto";
 import { type Step, set } from "../world/expression.ts";
 import type { Configured, InboxEntry, Origin, Overrides, Sender, Task, Writer } from "./inbox-entry.ts";
+
+/** Max length of `notSentTo`. */
+const maxNamed = 20;
 
 /** A tool call that was sent to a node, or to another session, and has no result yet. */
 export interface PendingCall {
@@ -39,8 +43,8 @@ export interface Run extends Writer, Configured {
   overrides?: Overrides;
   /** The purpose of the run, when the gateway itself sent its message. */
   task?: Task;
-  /** Number of messages to other sessions that earlier steps have tried to send. */
-  sends?: number;
+  /** Sessions to which earlier steps, or the sessions that they asked, could not send a message (`session.sendLimit`). */
+  notSentTo?: string[];
   pending: Record<string, PendingCall>;
   pendingCount: number;
   /** Small results of this step's calls, as JSON, by call id. Larger results are separate items. */
@@ -98,6 +102,21 @@ export function askersOf({ task }: Pick<Run, "task">): readonly string[] | undef
   return task?.kind === "session" || task?.kind === "exec" ? task.askers : undefined;
 }
 
+/**
+ * Identifies the message from which a run descends through messages of other sessions and ends of commands: the run's own,
+ * if no session sent it.
+ */
+export function rootOf({ task, runId }: Pick<Run, "task" | "runId">, sessionKey: string): string {
+  const root = task?.kind === "session" || task?.kind === "exec" ? task.root : undefined;
+  return (
+    root ??
+    createHash("sha256")
+      .update(JSON.stringify([sessionKey, runId]))
+      .digest("hex")
+      .slice(0, 32)
+  );
+}
+
 /** The run after its current step was started again. */
 export function triedAgain(run: Run): Run {
   return { ...run, attempt: run.attempt + 1 };
@@ -123,13 +142,13 @@ export function waitingFor(run: Run, pending: Record<string, PendingCall>, deadl
 
 /**
  * The run after the results of its calls were collected; the next model call gets them.
- * @param sent number of messages to other sessions among these calls
+ * @param notSentTo sessions to which these calls, or the sessions that they asked, could not send a message
  */
 export function nextStep(
   { runId, startedAt, origin, overrides, task, step, ...run }: Run,
-  sent: number,
+  notSentTo: readonly string[],
 ): Run {
-  const sends = (run.sends ?? 0) + sent;
+  const unsent = [...new Set([...(run.notSentTo ?? []), ...notSentTo])].slice(0, maxNamed);
   return {
     runId,
     startedAt,
@@ -138,7 +157,7 @@ export function nextStep(
     ...configuredBy(run),
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
-    ...(sends > 0 ? { sends } : {}),
+    ...(unsent.length > 0 ? { notSentTo: unsent } : {}),
     phase: "model",
     step: step + 1,
     attempt: 1,

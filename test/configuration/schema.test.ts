@@ -22,6 +22,7 @@ describe("the defaults", () => {
         dmScope: "main",
         identityLinks: {},
         defaultResetPolicy: { mode: "daily", atHour: 4 },
+        sendLimit: 50,
       },
       agents: {
         defaultHeartbeat: { every: "30m", target: "last", activeHours: { start: "08:00", end: "23:00" } },

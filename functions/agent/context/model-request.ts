@@ -25,7 +25,7 @@ import {
   parseSessionKey,
   sessionKind,
 } from "../../../shared/session/key/session-key.ts";
-import { askersOf, type Run, senderOf } from "../../../shared/session/run.ts";
+import { askersOf, type Run, rootOf, senderOf } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { evaluateSkills } from "../../../shared/skills/eligibility.ts";
 import type { Skill } from "../../../shared/skills/skill-lister.ts";
@@ -145,6 +145,7 @@ export async function loadContext(
       audience,
       agentId,
       askers: askersOf(run) ?? [],
+      root: rootOf(run, sessionKey),
     },
     ...(thinkingLevel ? { thinkingLevel } : {}),
     ...(sender ? { sender } : {}),

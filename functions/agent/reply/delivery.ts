@@ -218,7 +218,7 @@ export interface TaskEnd {
  */
 async function settleTask(
   agent: Pick<Agent, "table" | "bucket" | "channels" | "configuration" | "wake" | "now">,
-  { task, runId }: Pick<Run, "task" | "runId">,
+  { task, runId, notSentTo }: Pick<Run, "task" | "runId" | "notSentTo">,
   end: TaskEnd,
 ): Promise<void> {
   if (!task) return;
@@ -226,7 +226,7 @@ async function settleTask(
     case "exec":
       return;
     case "session":
-      return answerAsker(agent, task, end);
+      return answerAsker(agent, task, end, notSentTo);
     case "heartbeat":
       return settleHeartbeat(agent, task, runId, end);
     case "cron": {

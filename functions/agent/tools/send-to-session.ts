@@ -8,6 +8,7 @@ import { isGuestSessionKey } from "../../../shared/session/key/session-key.ts";
 import type { AskedSession } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionMessage, ToolTurn } from "./native/native-tool.ts";
+import { countRun, notSent } from "./send-limit.ts";
 
 /** The id of the message that a call sends, and of the run that answers it. A repeat of the call gets the same id. */
 function sentRunId({ sessionKey, runId, step, callId }: CallAddress): string {
@@ -30,7 +31,7 @@ export function askedSession(
  */
 export async function sendToSession(
   agent: Agent,
-  turn: Pick<ToolTurn, "askers" | "sender">,
+  turn: Pick<ToolTurn, "askers" | "root" | "sender">,
   address: CallAddress,
   { sessionKey, message, queued }: SessionMessage,
   isPending: boolean,
@@ -44,24 +45,29 @@ export async function sendToSession(
     runId,
     queued,
     askers: [...turn.askers, from],
+    root: turn.root,
     ...(turn.sender ? { sender: turn.sender } : {}),
     ...asker,
   } as const;
-  const refused = (error: unknown): CallOutcome => {
-    if (error instanceof PeerError) return { result: { ok: false, error: error.message } };
-    throw error;
-  };
-  const outcome = await submitEntry(agent, sessionKey, {
-    ...{ id: runId, at: agent.now(), kind: "message", text: `[session · ${from}]\n${message}` },
-    origin: { kind: "client" },
-    configurationVersion: agent.configuration.version(),
-    // The guest of this conversation can later ask about the message.
-    ...(isGuestSessionKey(sessionKey) ? { role: "guest" as const } : {}),
-    task,
-  }).then((sent): CallOutcome | undefined => {
+  const submit = async (): Promise<CallOutcome | undefined> => {
+    const limit = (await agent.configuration.load()).session.sendLimit;
+    if (!(await countRun(agent.table, turn.root, runId, limit, agent.now())))
+      return { result: notSent(sessionKey, limit) };
+    const sent = await submitEntry(agent, sessionKey, {
+      ...{ id: runId, at: agent.now(), kind: "message", text: `[session · ${from}]\n${message}` },
+      origin: { kind: "client" },
+      configurationVersion: agent.configuration.version(),
+      // The guest of this conversation can later ask about the message.
+      ...(isGuestSessionKey(sessionKey) ? { role: "guest" as const } : {}),
+      task,
+    });
     if (isPending) return undefined;
     return { result: { ok: true, result: { status: "accepted", runId, sessionKey, queued: sent.queued } } };
-  }, refused);
+  };
+  const outcome = await submit().catch((error: unknown): CallOutcome => {
+    if (error instanceof PeerError) return { result: { ok: false, error: error.message } };
+    throw error;
+  });
   if (!outcome) return;
   if (isPending) await recordResult(agent, address, answererOf(sessionKey), outcome, agent.now());
   else await putOutcome(agent, address, outcome, agent.now());

@@ -18,7 +18,6 @@ import {
   type SessionMessage,
   type ToolTurn,
 } from "./native/native-tool.ts";
-import { nativeTools } from "./native/native-tools.ts";
 import { askedSession, sendToSession } from "./send-to-session.ts";
 
 /** A tool call of the model, and what carries it out. */
@@ -32,20 +31,6 @@ export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
 const cutOffText =
   "not run: your reply was cut off at its token limit, and the arguments may be incomplete. Ask for less at a time.";
 
-/** Max messages to other sessions that one run may send: each of them starts a run there. */
-const maxSends = 10;
-
-const tooManySendsText = `not sent: one answer may send at most ${maxSends} messages to other conversations`;
-
-const sendTools = new Set(
-  nativeTools.filter((tool) => tool.asksSession).map(({ definition }) => definition.name),
-);
-
-/** The calls of a reply that send a message to another session. */
-export function sendsOf(reply: AssistantMessage): ToolCallBlock[] {
-  return toolCallsOf(reply).filter(({ name }) => sendTools.has(name));
-}
-
 /**
  * Plans for each call what carries it out: a node, a session or the gateway. An impossible call gets an error.
  * @param calls the calls of the reply that are not done yet
@@ -54,19 +39,16 @@ export async function planCalls(
   agent: Agent,
   sessionKey: string,
   turn: ToolTurn,
-  { runId, step, sends = 0 }: Pick<Run, "runId" | "step" | "sends">,
+  { runId, step }: Pick<Run, "runId" | "step">,
   reply: AssistantMessage,
   calls: readonly ToolCallBlock[] = toolCallsOf(reply),
 ): Promise<PlannedCall[]> {
-  // Counted among all calls of the reply: a repeat after a crash refuses the same ones.
-  const tooMany = new Set(sendsOf(reply).slice(Math.max(0, maxSends - sends)));
   const planned = calls.map(async (call): Promise<PlannedCall> => {
     const address = { sessionKey, runId, step, callId: call.id };
     // A provider's client completes the JSON of cut-off arguments, so half a file would replace the whole one.
     if (reply.stopReason === "length") return { call, address, by: "nobody", error: cutOffText };
     if (!isRecord(call.arguments))
       return { call, address, by: "nobody", error: "arguments: expected a JSON object" };
-    if (tooMany.has(call)) return { call, address, by: "nobody", error: tooManySendsText };
     // These maps have only the tools of this turn: a model may call a tool that it was not offered, and may omit the prefix.
     const native = turn.native.get(call.name) ?? turn.native.get(`gsv__${call.name}`);
     if (native) return planNative(agent, turn, address, call, native);

@@ -10,7 +10,7 @@ import type { CallOutcome } from "../../../shared/session/calls.ts";
 import { commandEndId, commandEndText } from "../../../shared/session/command-end.ts";
 import type { InboxEntry, Origin, Sender } from "../../../shared/session/inbox-entry.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
-import { askersOf, type Run, senderOf } from "../../../shared/session/run.ts";
+import { askersOf, type Run, rootOf, senderOf } from "../../../shared/session/run.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { absent, all, any, atMost, differs, equal, exists, set } from "../../../shared/world/expression.ts";
@@ -42,6 +42,8 @@ interface BackgroundCommand {
   sender?: Sender;
   /** The chain of sessions that forwarded the run's message. */
   askers?: readonly string[];
+  /** The message from which the run descends; absent in records of earlier versions. */
+  root?: string;
   /** Id of the event that reported its end. */
   endedBy?: string;
   /** When it was recorded, in epoch seconds; absent in records of earlier versions. */
@@ -92,6 +94,7 @@ export async function recordCommand(
     ...(channel === undefined ? {} : { channel }),
     ...(sender ? { sender } : {}),
     ...(askers ? { askers } : {}),
+    root: rootOf(run, sessionKey),
     notedAt: seconds,
     expiresAt: seconds + keptSeconds,
   };
@@ -189,7 +192,7 @@ async function refusal(
 function entryOf(
   nodeId: string,
   event: ExecEvent,
-  { callId, conversation, role, senderId, channel, sender, askers }: BackgroundCommand,
+  { callId, conversation, role, senderId, channel, sender, askers, root }: BackgroundCommand,
   origin: Origin,
   now: number,
 ): InboxEntry {
@@ -209,6 +212,7 @@ function entryOf(
       ...(channel === undefined ? {} : { channel }),
       ...(sender ? { sender } : {}),
       ...(askers ? { askers } : {}),
+      ...(root === undefined ? {} : { root }),
     },
   };
 }

@@ -27,6 +27,8 @@ export interface ToolTurn {
   nodeTools: Map<string, NodeTool>;
   /** The chain of sessions that forwarded this run's message, in order; empty for a message that no session sent. */
   askers: readonly string[];
+  /** The message from which this run descends (`rootOf`). */
+  root: string;
   /** The channel user who caused the run; absent for a client's run. */
   sender?: Sender;
   /**

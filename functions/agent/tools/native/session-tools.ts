@@ -3,7 +3,7 @@ import { chooseNode } from "../../../../shared/peers/nodes.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { type Message, textOf } from "../../../../shared/protocol/messages.ts";
 import { count, sessionKeyField } from "../../../../shared/protocol/schemas.ts";
-import { isWaitedFor, maxAskers } from "../../../../shared/session/asked-session.ts";
+import { isWaitedFor } from "../../../../shared/session/asked-session.ts";
 import { keyRules } from "../../../../shared/session/key/routing.ts";
 import { canonicalizeSessionKey, sessionKind } from "../../../../shared/session/key/session-key.ts";
 import { listSessions, readSession } from "../../../../shared/session/sessions.ts";
@@ -86,10 +86,6 @@ export const sessionSend = nativeTool({
     if (sessionKey === address.sessionKey) throw refuse("this is the conversation you are in");
     if (turn.askers.includes(sessionKey))
       throw refuse(`${sessionKey} has asked this conversation; answer it instead, with your reply`);
-    if (turn.askers.length >= maxAskers)
-      throw refuse(
-        `a message may be forwarded through at most ${maxAskers} conversations; answer it instead`,
-      );
     if (await isWaitedFor(agent.table, address.sessionKey, sessionKey))
       throw refuse(`${sessionKey} already waits for this conversation`);
     const state = await readSession(agent.table, sessionKey);
