@@ -3,6 +3,7 @@ import { gitSettings } from "../../shared/git/git-settings.ts";
 import { mediaNamed, mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
+import { listSteps } from "../../shared/session/due.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { recordPreviousId } from "../../shared/session/previous-ids.ts";
@@ -11,9 +12,9 @@ import { spentAfterReset } from "../../shared/session/spending.ts";
 import {
   assign,
   messageCount,
+  metaKey,
   type Resetting,
   type SessionState,
-  sessionPartition,
 } from "../../shared/session/state.ts";
 import { clearMessages, newestMessages, streamMessages } from "../../shared/session/transcript.ts";
 import { remove, set } from "../../shared/world/expression.ts";
@@ -216,7 +217,7 @@ async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<voi
     remove("resetScheduledFor"),
     set("lastResetAt", at),
     entry ? set(["resetting", "result"], result) : remove("resetting"),
-    ...(isActivity ? [set("updatedAt", at), set("listPk", sessionPartition), set("listSk", at)] : []),
+    ...(isActivity ? [set("updatedAt", at), ...listSteps(metaKey(sessionKey), at)] : []),
   ]);
   log("session.reset", { sessionKey, oldSessionId: sessionId, newSessionId, archivedMessages: messages });
 }

@@ -3,6 +3,7 @@ import { mediaBlocks, userContent } from "../../shared/media/media-content.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
+import { listSteps } from "../../shared/session/due.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import {
   answered,
@@ -14,7 +15,7 @@ import {
   waitingFor,
 } from "../../shared/session/run.ts";
 import { spendingOf, spendingStep } from "../../shared/session/spending.ts";
-import { assign, duePartition, sessionPartition } from "../../shared/session/state.ts";
+import { assign, metaKey } from "../../shared/session/state.ts";
 import { type Step, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { receiveAttachments } from "./attachments.ts";
@@ -84,8 +85,7 @@ export async function beginRun(
     assign("run", run),
     assign("updatedAt", now),
     ...(entry.origin.kind === "channel" ? [assign("lastChannel", entry.origin)] : []),
-    set("listPk", sessionPartition),
-    set("listSk", now),
+    ...listSteps(metaKey(writer.sessionKey), now),
   ];
   const plan = { run, appended: [message], writes, entry };
   if (received) return plan;
@@ -123,7 +123,7 @@ function continueWithResults(
   return {
     run: next,
     appended: results,
-    writes: [assign("run", next), set("duePk", duePartition), set("dueAt", now)],
+    writes: [assign("run", next)],
     call: { messages: [...messages, ...results], peersSince: now - freshPeersMs },
   };
 }

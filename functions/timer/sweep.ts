@@ -5,9 +5,10 @@ import { beatPartition } from "../../shared/heartbeat/beat-state.ts";
 import { listFaults, recordFault } from "../../shared/runtime/faults.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
+import { readIndex } from "../../shared/session/due.ts";
 import { unlistIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
-import { duePartition, needsAgent } from "../../shared/session/state.ts";
+import { needsAgent } from "../../shared/session/state.ts";
 import type { Key } from "../../shared/world/world.ts";
 import { dreamIfLost } from "./dream.ts";
 import { cancelExpired } from "./expired-calls.ts";
@@ -26,7 +27,7 @@ const sweepLimit = 200;
  */
 export async function sweep(timer: Timer, onLeft: () => void = () => {}): Promise<void> {
   const { table, now } = timer;
-  const overdue = await table.queryIndex({ index: "due", pk: duePartition, upTo: now(), limit: sweepLimit });
+  const overdue = await readIndex(table, { index: "due", upTo: now(), limit: sweepLimit });
   let woken = 0;
   let failure: unknown;
   for (const { pk, sk } of overdue) {

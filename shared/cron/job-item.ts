@@ -1,8 +1,9 @@
 import type { CronJob, CronJobState } from "../protocol/cron.ts";
+import { dueSteps, notDueSteps } from "../session/due.ts";
 import type { Sender } from "../session/inbox-entry.ts";
-import { duePartition, scheduleGraceMs } from "../session/state.ts";
+import { scheduleGraceMs } from "../session/state.ts";
 import { changeItem } from "../world/change-item.ts";
-import { remove, type Step, set } from "../world/expression.ts";
+import { remove, set } from "../world/expression.ts";
 import type { Item, ItemValue, Key, Table } from "../world/world.ts";
 
 /** The partition of all jobs, one item each. The only state of a job and of its run is this item. */
@@ -81,11 +82,11 @@ export async function changeJob(
   const steps = Object.entries(change).map(([name, value]) =>
     value === undefined ? remove(name) : set(name, value as unknown as ItemValue),
   );
+  const key = jobKey(job.id);
   const { nextRunAtMs, run } = { ...job, ...change };
-  const item = await changeItem(table, jobKey(job.id), job, [
-    ...steps,
-    ...dueSteps({ nextRunAtMs, run }, now),
-  ]);
+  const dueAt = dueTimeOf({ nextRunAtMs, run }, now);
+  const due = dueAt === undefined ? notDueSteps : dueSteps(key, dueAt);
+  const item = await changeItem(table, key, job, [...steps, ...due]);
   return item && toJob(item);
 }
 
@@ -93,16 +94,17 @@ export async function changeJob(
 const claimMs = 60_000;
 
 /**
- * The steps that set when the sweep handles a job: when its claimant may have crashed, when its run may be lost, after its next
+ * When the sweep handles a job, epoch ms: when its claimant may have crashed, when its run may be lost, after its next
  * run was due, or in the next minute if its run was due and waits for a slot.
  */
-export function dueSteps({ nextRunAtMs, run }: Pick<JobChange, "nextRunAtMs" | "run">, now: number): Step[] {
+export function dueTimeOf(
+  { nextRunAtMs, run }: Pick<JobChange, "nextRunAtMs" | "run">,
+  now: number,
+): number | undefined {
   const next = nextRunAtMs === undefined || nextRunAtMs <= now ? nextRunAtMs : nextRunAtMs + scheduleGraceMs;
   const check = run && (run.submitted ? run.until : run.since + claimMs);
   const times = run && !run.submitted ? [check] : [check, next];
-  const [first] = times.filter((at) => at !== undefined).sort((a, b) => a - b);
-  if (first === undefined) return [remove("duePk"), remove("dueAt")];
-  return [set("duePk", duePartition), set("dueAt", first)];
+  return times.filter((at) => at !== undefined).sort((a, b) => a - b)[0];
 }
 
 /** What peers see of a job. */

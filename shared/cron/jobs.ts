@@ -5,6 +5,7 @@ import { code, PeerError } from "../protocol/errors.ts";
 import type { Params } from "../protocol/methods.ts";
 import type { Results } from "../protocol/results.ts";
 import { parseModelSelector } from "../session/commands/directives.ts";
+import { dueFields } from "../session/due.ts";
 import type { Sender } from "../session/inbox-entry.ts";
 import { defaultAgentId } from "../session/key/routing.ts";
 import { normalizeAgentId } from "../session/key/session-key.ts";
@@ -12,7 +13,7 @@ import { absent, equal } from "../world/expression.ts";
 import { type Item, succeeds } from "../world/world.ts";
 import {
   changeJob,
-  dueSteps,
+  dueTimeOf,
   type JobChange,
   jobKey,
   readJob,
@@ -100,10 +101,10 @@ export async function addJob(
   };
   const next = enabled ? nextRunOf(job, now, configuration) : undefined;
   const planned: StoredJob = next === undefined ? job : { ...job, nextRunAtMs: next };
-  const index = Object.fromEntries(
-    dueSteps(planned, now).flatMap((step) => (step.op === "set" ? [[step.path, step.value]] : [])),
-  );
-  await table.put({ ...(planned as unknown as Item), ...index, ...jobKey(job.id) }, absent("pk"));
+  const key = jobKey(job.id);
+  const dueAt = dueTimeOf(planned, now);
+  const index = dueAt === undefined ? {} : dueFields(key, dueAt);
+  await table.put({ ...(planned as unknown as Item), ...index, ...key }, absent("pk"));
   await scheduleNext(world, job.id, next);
   return toCronJob(planned);
 }

@@ -1,5 +1,6 @@
 import type { DreamSummary } from "../protocol/memory-schemas.ts";
-import { duePartition, scheduleGraceMs } from "../session/state.ts";
+import { dueSteps, notDueSteps } from "../session/due.ts";
+import { scheduleGraceMs } from "../session/state.ts";
 import {
   absent,
   add,
@@ -73,7 +74,12 @@ export async function acquireDream(
   now: number,
 ): Promise<DreamState | undefined> {
   const leaseUntil = now + dreamLeaseMs;
-  const steps = [set("owner", owner), set("leaseUntil", leaseUntil), add("epoch", 1), ...due(leaseUntil)];
+  const steps = [
+    set("owner", owner),
+    set("leaseUntil", leaseUntil),
+    add("epoch", 1),
+    ...dueSteps(keyOf(agentId), leaseUntil),
+  ];
   const isFree = any(absent("leaseUntil"), below("leaseUntil", now));
   try {
     return toState(await table.update(keyOf(agentId), steps, isFree));
@@ -100,7 +106,7 @@ export async function finishSweep(
   next: PlannedSweep | undefined,
 ): Promise<void> {
   const done = [set("last", last as unknown as Item), remove("sweep"), remove("owner"), remove("leaseUntil")];
-  const steps = [...done, ...planSteps(next)];
+  const steps = [...done, ...planSteps(agentId, next)];
   await succeeds(table.update(keyOf(agentId), steps, equal(["sweep", "id"], id)));
 }
 
@@ -111,7 +117,7 @@ export async function recordPlan(
   next: PlannedSweep | undefined,
   condition: Condition,
 ): Promise<void> {
-  await succeeds(table.update(keyOf(agentId), planSteps(next), condition));
+  await succeeds(table.update(keyOf(agentId), planSteps(agentId, next), condition));
 }
 
 /** Lists the agent in the `due` index for its planned sweep; without one, removes it from the index. */
@@ -130,11 +136,11 @@ export async function releaseDream(table: Table, agentId: string, owner: string)
   await succeeds(table.update(keyOf(agentId), steps, equal("owner", owner)));
 }
 
-function planSteps(next: PlannedSweep | undefined): Step[] {
-  if (!next) return ["nextAt", "plan", "duePk", "dueAt"].map(remove);
-  return [set("nextAt", next.nextAt), set("plan", next.plan), ...due(next.nextAt + scheduleGraceMs)];
-}
-
-function due(at: number): Step[] {
-  return [set("duePk", duePartition), set("dueAt", at)];
+function planSteps(agentId: string, next: PlannedSweep | undefined): Step[] {
+  if (!next) return [remove("nextAt"), remove("plan"), ...notDueSteps];
+  return [
+    set("nextAt", next.nextAt),
+    set("plan", next.plan),
+    ...dueSteps(keyOf(agentId), next.nextAt + scheduleGraceMs),
+  ];
 }

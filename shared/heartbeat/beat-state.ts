@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { SkipReason } from "../protocol/agent-heartbeat.ts";
-import { duePartition, scheduleGraceMs } from "../session/state.ts";
+import { dueSteps, notDueSteps } from "../session/due.ts";
+import { scheduleGraceMs } from "../session/state.ts";
 import { type Condition, equal, remove, type Step, set } from "../world/expression.ts";
 import { type Item, type Key, type Schedules, succeeds, type Table } from "../world/world.ts";
 import { type BeatSettings, nextBeat, planOf } from "./beat-times.ts";
@@ -88,7 +89,7 @@ export async function turnOff(table: Table, agentId: string): Promise<void> {
   await table.update(keyOf(agentId), [set("on", false), ...noNext]);
 }
 
-const noNext = [remove("nextAt"), remove("plan"), remove("duePk"), remove("dueAt")];
+const noNext = [remove("nextAt"), remove("plan"), ...notDueSteps];
 
 /**
  * Creates the schedule of the next tick, then records it in the agent's item. After a crash in between, the item
@@ -109,7 +110,7 @@ async function schedule(
   const planned =
     next === undefined
       ? noNext.filter(({ path }) => path !== "plan")
-      : [set("nextAt", next), set("duePk", duePartition), set("dueAt", next + scheduleGraceMs)];
+      : [set("nextAt", next), ...dueSteps(keyOf(agentId), next + scheduleGraceMs)];
   const steps = [...planned, set("plan", planOf(settings)), ...extraSteps];
   await succeeds(table.update(keyOf(agentId), steps, condition));
 }

@@ -12,9 +12,10 @@ import {
 import { unansweredResult } from "./asked-session.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
 import { type CallAddress, sentCalls } from "./call-address.ts";
+import { dueSteps } from "./due.ts";
 import type { Run } from "./run.ts";
 import { readSession } from "./sessions.ts";
-import { duePartition, metaKey, resultKey, type SessionState, toState } from "./state.ts";
+import { metaKey, resultKey, type SessionState, toState } from "./state.ts";
 
 /** The outcome of a tool call: a result or an error text. */
 export interface CallOutcome {
@@ -257,8 +258,7 @@ export async function expireCalls(
       ...expirySteps(run, now),
       set(["run", "pending"], {}),
       set(["run", "pendingCount"], 0),
-      set("duePk", duePartition),
-      set("dueAt", now),
+      ...dueSteps(key, now),
     ];
     try {
       const unchanged = all(

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
-import { set } from "../world/expression.ts";
 import type { Bucket, Table, WakeAgent } from "../world/world.ts";
 import { findArchives } from "./archive.ts";
+import { listSteps } from "./due.ts";
 import { agentIdOf } from "./key/session-key.ts";
 import { acquire, commit, type Lease, LeaseLost, releaseIdle, releaseUnfinished, renew } from "./lease.ts";
 import { patchSession, readSession } from "./sessions.ts";
-import { assign, type SessionState, sessionPartition } from "./state.ts";
+import { assign, metaKey, type SessionState } from "./state.ts";
 import { writeMessages } from "./transcript.ts";
 
 /** Messages written per batch; the lease is renewed after each batch. */
@@ -74,8 +74,7 @@ async function write(importer: Importer, lease: Lease, imported: ImportedConvers
     assign("first", 1),
     assign("head", messages.length),
     assign("updatedAt", now()),
-    set("listPk", sessionPartition),
-    set("listSk", now()),
+    ...listSteps(metaKey(lease.sessionKey), now()),
   ]);
 }
 

@@ -12,11 +12,11 @@ import {
   remove,
   type Step,
   set,
-  setIfAbsent,
 } from "../world/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../world/world.ts";
+import { dueFields, dueStepsIfAbsent, listFields } from "./due.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
-import { duePartition, metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
+import { metaKey, newSession, type SessionState, toState } from "./state.ts";
 
 /**
  * Limit of an inbox in bytes, checked before an entry is appended. With one more entry of `maxEntryBytes` the
@@ -67,8 +67,7 @@ export async function appendEntry(
           append("inbox", value),
           add("inboxBytes", bytes),
           acceptStep(entry.id, now),
-          setIfAbsent("duePk", duePartition),
-          setIfAbsent("dueAt", now),
+          ...dueStepsIfAbsent(key, now),
         ],
         all(exists("pk"), notAccepted(entry.id), below("inboxBytes", maxInboxBytes)),
       );
@@ -107,7 +106,7 @@ async function createWith(
     inboxBytes: entryBytes(entry),
     recent: { [entry.id]: now },
   };
-  const index = { listPk: sessionPartition, listSk: now, duePk: duePartition, dueAt: now };
+  const index = { ...listFields(key, now), ...dueFields(key, now) };
   try {
     await table.put({ ...(state as unknown as Item), ...key, ...index }, absent("pk"));
     return state;

@@ -14,9 +14,10 @@ import {
   setIfAbsent,
 } from "../world/expression.ts";
 import { ConditionFailed, succeeds, type Table } from "../world/world.ts";
+import { dueSteps, notDueSteps } from "./due.ts";
 import { entryBytes } from "./inbox.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
-import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
+import { metaKey, type SessionState, toState } from "./state.ts";
 
 /** Another agent has taken over the session. The caller must stop working on it. */
 export class LeaseLost extends Error {
@@ -34,6 +35,12 @@ export interface Lease {
 
 /** Length of a lease in milliseconds. The holder renews it well before it ends. */
 export const leaseMs = 30_000;
+
+/**
+ * The sweep handles a held session within this time after its lease has ended, ms. Times are rounded up to it, so that most
+ * renewals change no index row.
+ */
+const leaseGraceMs = 30_000;
 
 /** How long after a tool deadline the sweep handles the session, ms: the Scheduler may be a minute late. */
 const sweepGraceMs = 90_000;
@@ -53,10 +60,10 @@ export async function acquire(
       metaKey(sessionKey),
       [
         set("owner", owner),
-        set("leaseUntil", now + leaseMs),
         add("epoch", 1),
         set("commits", 0),
         setIfAbsent("previousSessionIds", []),
+        ...leaseSteps(sessionKey, now),
       ],
       all(exists("pk"), any(absent("leaseUntil"), below("leaseUntil", now))),
     );
@@ -72,6 +79,12 @@ export async function acquire(
   return { lease: { sessionKey, epoch: state.epoch }, state };
 }
 
+function leaseSteps(sessionKey: string, now: number): Step[] {
+  const leaseUntil = now + leaseMs;
+  const dueAt = (Math.floor(leaseUntil / leaseGraceMs) + 1) * leaseGraceMs;
+  return [set("leaseUntil", leaseUntil), ...dueSteps(metaKey(sessionKey), dueAt)];
+}
+
 /**
  * Extends the lease and returns the current state, which may contain a stop request. Never revives a released
  * lease.
@@ -79,7 +92,7 @@ export async function acquire(
  */
 export async function renew(table: Table, lease: Lease, now: number): Promise<SessionState> {
   const held = all(equal("epoch", lease.epoch), exists("owner"));
-  return commitIf(table, lease, [set("leaseUntil", now + leaseMs)], held);
+  return commitIf(table, lease, leaseSteps(lease.sessionKey, now), held);
 }
 
 /**
@@ -187,7 +200,7 @@ export async function releaseIdle(
   commits: number,
   ended?: { runId: string; steps: readonly Step[] },
 ): Promise<SessionState | undefined> {
-  const free = [remove("owner"), remove("leaseUntil"), remove("duePk"), remove("dueAt")];
+  const free = [remove("owner"), remove("leaseUntil"), ...notDueSteps];
   const isIdle = all(equal("commits", commits), absent(["inbox", 0]));
   if (!ended) return releaseIf(table, lease, free, isIdle);
   const steps = [...ended.steps, ...endOfRun, ...free];
@@ -210,8 +223,7 @@ export async function releaseWaiting(
   const free = [
     remove("owner"),
     remove("leaseUntil"),
-    set("duePk", duePartition),
-    set("dueAt", deadline + sweepGraceMs),
+    ...dueSteps(metaKey(lease.sessionKey), deadline + sweepGraceMs),
   ];
   const isWaiting = all(equal("commits", commits), above(["run", "pendingCount"], 0), absent("stop"));
   return releaseIf(table, lease, free, isWaiting);
@@ -222,7 +234,7 @@ export async function releaseWaiting(
  * @throws LeaseLost
  */
 export async function releaseUnfinished(table: Table, lease: Lease, now: number): Promise<void> {
-  const free = [remove("owner"), remove("leaseUntil"), set("duePk", duePartition), set("dueAt", now)];
+  const free = [remove("owner"), remove("leaseUntil"), ...dueSteps(metaKey(lease.sessionKey), now)];
   await commitIf(table, lease, free, equal("epoch", lease.epoch));
 }
 
@@ -232,9 +244,7 @@ export async function releaseUnfinished(table: Table, lease: Lease, now: number)
  */
 export async function unlistIdle(table: Table, sessionKey: string, now: number): Promise<boolean> {
   const idle = all(absent("run"), absent(["inbox", 0]), any(absent("leaseUntil"), below("leaseUntil", now)));
-  return succeeds(
-    table.update(metaKey(sessionKey), [remove("duePk"), remove("dueAt")], all(exists("pk"), idle)),
-  );
+  return succeeds(table.update(metaKey(sessionKey), notDueSteps, all(exists("pk"), idle)));
 }
 
 async function releaseIf(

@@ -3,7 +3,8 @@ import type { ModelRef, ResetPolicy, SessionSettingsPatch } from "../protocol/sc
 import type { SessionEntry } from "../protocol/session-results.ts";
 import { absent, exists, remove, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, succeeds, type Table } from "../world/world.ts";
-import { metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
+import { listFields, readIndex } from "./due.ts";
+import { metaKey, newSession, type SessionState, toState } from "./state.ts";
 
 /** Reads a session's state. Undefined when the session does not exist yet. */
 export async function readSession(table: Table, sessionKey: string): Promise<SessionState | undefined> {
@@ -51,7 +52,8 @@ export async function patchSession(
 
 async function createSession(table: Table, sessionKey: string, now: number): Promise<void> {
   const state = newSession(sessionKey, randomUUID(), now) as unknown as Item;
-  const item = { ...state, ...metaKey(sessionKey), listPk: sessionPartition, listSk: now };
+  const key = metaKey(sessionKey);
+  const item = { ...state, ...key, ...listFields(key, now) };
   await succeeds(table.put(item, absent("pk")));
 }
 
@@ -59,8 +61,7 @@ async function createSession(table: Table, sessionKey: string, now: number): Pro
  * Sessions by last activity, newest first. The index is eventually consistent: a new session may be missing.
  */
 export async function listSessions(table: Table, offset: number, limit: number): Promise<SessionEntry[]> {
-  const wanted = { index: "list", pk: sessionPartition, limit: offset + limit, descending: true } as const;
-  const items = await table.queryIndex(wanted);
+  const items = await readIndex(table, { index: "list", limit: offset + limit, descending: true });
   return items.slice(offset).map((item) => ({
     sessionKey: String(item.sessionKey),
     createdAt: Number(item.createdAt),

@@ -137,13 +137,8 @@ export function resultKey(sessionKey: string, runId: string, step: number, callI
   return { pk: `S#${sessionKey}`, sk: `R#${runId}#${step}#${callId}` };
 }
 
-/** Partition of the `due` index: sessions that have work or wait for tools. */
-export const duePartition = "DUE";
-
 /** How long after a schedule's time the sweep acts in its place, ms: the Scheduler may be a minute late. */
 export const scheduleGraceMs = 120_000;
-/** Partition of the `list` index that holds every session, by last activity. */
-export const sessionPartition = "SESSION";
 
 /** Reads the META item without validation: only code in this folder writes it. */
 export function toState(item: Item): SessionState {

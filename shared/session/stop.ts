@@ -1,8 +1,9 @@
 import { absent, all, any, differs, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type Table } from "../world/world.ts";
+import { dueSteps } from "./due.ts";
 import { acceptStep, notAccepted, wasAccepted } from "./inbox.ts";
 import type { Writer } from "./inbox-entry.ts";
-import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
+import { metaKey, type SessionState, toState } from "./state.ts";
 
 /** An accepted request to stop a run. */
 export interface Stop {
@@ -47,10 +48,7 @@ export async function requestStop(
     chosen ??= runId;
     if (runId !== chosen) return undefined;
     if (by.role === "guest" && !isSameGuest(by, writer)) return "refused";
-    const steps = [
-      ...[set("stop", runId), acceptStep(request, now)],
-      ...[set("duePk", duePartition), set("dueAt", now)],
-    ];
+    const steps = [...[set("stop", runId), acceptStep(request, now)], ...dueSteps(key, now)];
     try {
       const written = await table.update(key, steps, all(unchanged, notAccepted(request)));
       return { state: toState(written), runId, pendingCount };

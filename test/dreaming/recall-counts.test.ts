@@ -6,6 +6,7 @@ import { sweep as sweepDue } from "../../functions/timer/sweep.ts";
 import type { Timer } from "../../functions/timer/timer.ts";
 import { dreamLeaseMs, readDream } from "../../shared/dreaming/dream-state.ts";
 import { listRecalls } from "../../shared/dreaming/recall-events.ts";
+import { readIndex } from "../../shared/session/due.ts";
 import { keyRules } from "../../shared/session/key/routing.ts";
 import { sessionKind } from "../../shared/session/key/session-key.ts";
 import { audienceOf } from "../../shared/workspace/privacy.ts";
@@ -175,7 +176,7 @@ describe("the time of a sweep", () => {
       nextAt: first + dayMs,
     });
     bench.now += 1000;
-    const due = await state.table.queryIndex({ index: "due", pk: "DUE", upTo: bench.now, limit: 100 });
+    const due = await readIndex(state.table, { index: "due", upTo: bench.now });
     expect(due.filter(({ pk }) => pk === `DREAM#${bench.agentId}`)).toEqual([]);
   });
 

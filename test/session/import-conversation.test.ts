@@ -41,7 +41,7 @@ describe("M45: an import", () => {
     await importConversation(importer(), imported);
     expect(await live(imported.sessionKey)).toEqual(messages);
     const item = await state.table.get(metaKey(imported.sessionKey));
-    expect(item).toMatchObject({ sessionId: imported.sessionId, first: 1, head: 60, listPk: "SESSION" });
+    expect(item).toMatchObject({ sessionId: imported.sessionId, first: 1, head: 60, listSk: now });
     for (const name of ["owner", "leaseUntil", "duePk"]) expect(item).not.toHaveProperty(name);
   });
 
