@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
   admitAnonymous,
   countAnonymousFrame,
@@ -240,9 +240,16 @@ describe("calls that nobody waits for", () => {
   });
 
   it("cost nothing when there are none", async () => {
-    const unread = () => Promise.reject(new Error("the nodes were read"));
+    const nodesOf = vi.fn(async () => []);
     const sockets = { post: async () => "sent" as const, close: async () => {} };
-    expect((await cancelCalls({ sockets }, unread, [])).size).toBe(0);
+    expect((await cancelCalls({ sockets }, nodesOf, [])).size).toBe(0);
+    expect(nodesOf).not.toHaveBeenCalled();
+  });
+
+  it("are given up when the nodes cannot be read", async () => {
+    const sockets = { post: async () => "sent" as const, close: async () => {} };
+    const failing = () => Promise.reject(new Error("throttled"));
+    expect((await cancelCalls({ sockets }, failing, calls)).size).toBe(0);
   });
 });
 

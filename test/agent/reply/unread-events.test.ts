@@ -4,6 +4,7 @@ import { announce } from "../../../functions/agent/reply/delivery.ts";
 import { streamDeltas } from "../../../functions/agent/reply/deltas.ts";
 import { createMemoryTable } from "../../../local/world/local-table.ts";
 import { createBroadcast } from "../../../shared/peers/broadcast.ts";
+import { bindPeer, openConnection } from "../../../shared/peers/registry.ts";
 import type { ChatEvent } from "../../../shared/protocol/events.ts";
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
 import type { Posted, Sockets } from "../../../shared/world/world.ts";
@@ -221,4 +222,69 @@ it("a payload that is too large is sent as the shorter one, and every end of a r
     ...["delta", "error", "delta"],
     ...["delta", "final", "delta"],
   ]);
+});
+
+describe("an offer", () => {
+  const delta = (seq: number) =>
+    ({ runId: "run", sessionKey, state: "delta", text: `${seq}`, seq, step: 0, attempt: 1 }) as const;
+  const error = { runId: "run", sessionKey, state: "error", error: "no" } as const;
+  const broadcast = (outcomes: (Posted | "failed")[]) => {
+    clients = { ann: () => ({ afterMs: 20, outcome: outcomes.shift()! }) };
+    return createBroadcast(createMemoryTable(), sockets, () => 0);
+  };
+  const ended = async <T>(work: Promise<T>): Promise<T> => {
+    await vi.runAllTimersAsync();
+    return work;
+  };
+
+  it("says whether the client received it, and a busy client gets no other of that run", async () => {
+    const { offer } = broadcast(["sent", "failed", "gone", "too large", "busy", "sent"]);
+    const received: boolean[] = [];
+    for (let seq = 0; seq < 6; seq++) received.push(await ended(offer("ann", "chat", delta(seq))));
+    expect(received).toEqual([true, false, false, false, false, false]);
+    expect(posts).toHaveLength(5);
+    expect(await ended(offer("ann", "chat", { ...delta(0), runId: "other" }))).toBe(true);
+  });
+
+  it("is answered before anything else of its run is sent, also when it is followed by another", async () => {
+    const { offer, send } = broadcast(["sent", "sent", "busy", "sent"]);
+    const first = offer("ann", "chat", delta(0)).then(() => offer("ann", "chat", delta(1)));
+    const other = send(["ann"], "chat", { ...error, runId: "other" });
+    const end = send(["ann"], "chat", error);
+    await ended(Promise.all([first, other, end]));
+    expect(posts.map(({ event, at }) => [event.runId, event.state, at])).toEqual([
+      ["run", "delta", 20],
+      ["other", "error", 20],
+      ["run", "delta", 40],
+      ["run", "error", 60],
+    ]);
+  });
+
+  it("is not awaited by later events once it has ended", async () => {
+    const { offer, send } = broadcast(["failed", "sent", "sent"]);
+    await ended(offer("ann", "chat", delta(0)));
+    await ended(send(["ann"], "chat", delta(1)));
+    await ended(send(["ann"], "node.changed", {} as never));
+    expect(posts.map(({ outcome }) => outcome)).toEqual(["failed", "sent", "sent"]);
+  });
+});
+
+it("a connection that is gone is removed from the clients, and an event without a run always reaches its client", async () => {
+  const table = createMemoryTable();
+  const tokenId = "t";
+  const record = { connectionId: "ann", openedAt: 0, tokenId };
+  await table.put({ pk: "TOKEN", sk: tokenId });
+  await openConnection(table, record);
+  const ann = { ...record, id: "ann", mode: "client", connectedAt: 0, version: "0", platform: "" } as const;
+  await bindPeer(table, record, ann);
+  const outcomes: Posted[] = ["busy", "sent", "gone"];
+  const sent: Posted[] = [];
+  const post = async () => sent[sent.push(outcomes.shift()!) - 1]!;
+  const { clients: known, send } = createBroadcast(table, { ...sockets, post }, () => 0);
+  for (let i = 0; i < 3; i++) {
+    expect(await known()).toEqual(["ann"]);
+    await send(["ann"], "node.changed", {} as never);
+  }
+  expect(await known()).toEqual([]);
+  expect(sent).toEqual(["busy", "sent", "gone"]);
 });
