@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Message } from "../../shared/protocol/messages.ts";
-import { archivePart, archiveSession, findArchives, readArchive } from "../../shared/session/archive.ts";
+import {
+  archivePart,
+  archiveSession,
+  findArchives,
+  listArchives,
+  loadArchiveLines,
+  readArchive,
+} from "../../shared/session/archive.ts";
+import { listSessions, patchSession, readSession } from "../../shared/session/sessions.ts";
 import { newSession, type SessionState } from "../../shared/session/state.ts";
+import * as transcript from "../../shared/session/transcript.ts";
 import { clearMessages, newestMessages, writeMessages } from "../../shared/session/transcript.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { type State, startState } from "../support/state.ts";
@@ -133,7 +142,35 @@ describe("agents/{agentId}/sessions/{sessionId}-part{timestamp}.jsonl.gz", () =>
   });
 });
 
+describe("the archives of an agent", () => {
+  it("are listed, the newest first, and their lines are read at once", async () => {
+    const bucket = createMemoryBucket();
+    const at = { "s-old": 1000, "s-new": 3000, "s-mid": 2000 };
+    for (const sessionId of Object.keys(at))
+      await archivePart(bucket, { sessionKey, sessionId }, 1, { count: 3, stream: example });
+    await bucket.put("agents/main/sessions/notes.txt", "x");
+    await bucket.put("agents/main/sessions/s-new/messages/1.jsonl.gz", "x");
+    const list: typeof bucket.list = async (...asked) => {
+      const { objects, ...rest } = await bucket.list(...asked);
+      const timeOf = (key: string) => Object.entries(at).find(([id]) => key.includes(id))?.[1] ?? 0;
+      return { ...rest, objects: objects.map((one) => ({ ...one, lastModified: timeOf(one.key) })) };
+    };
+    const keys = await listArchives({ ...bucket, list }, "main");
+    expect(keys.map((key) => key.slice(21, 26))).toEqual(["s-new", "s-mid", "s-old"]);
+    expect(await loadArchiveLines(bucket, keys[0]!)).toEqual(example.map((one) => JSON.stringify(one)));
+    expect(await loadArchiveLines(bucket, "none")).toBeUndefined();
+  });
+});
+
 describe("a conversation in the table", () => {
+  it("loses some of its messages, and their bodies in the bucket", async () => {
+    const large: Message = { role: "user", content: "x".repeat(400_000), timestamp: 1 };
+    const session = await sessionWith("s-some", [...numbered(44), large, ...numbered(1)]);
+    await transcript.deleteMessages(state, sessionKey, "s-some", 3, 45);
+    expect(await transcript.readMessages(state, session)).toEqual([...numbered(2), ...numbered(1)]);
+    expect((await state.bucket.list("agents/main/sessions/s-some/")).objects).toEqual([]);
+  });
+
   it("is cleared of all its messages, without touching others", async () => {
     const large: Message = { role: "user", content: "x".repeat(400_000), timestamp: 1 };
     await sessionWith("s-clear", [...numbered(45), large]);
@@ -151,5 +188,36 @@ describe("a conversation in the table", () => {
     const some = await newestMessages(state, session, 2000);
     expect(some.length).toBeLessThan(60);
     expect(some).toEqual(numbered(100).slice(-some.length));
+  });
+});
+
+describe("a session in the table", () => {
+  it("gets the changes of its settings, label and policy; null removes a value", async () => {
+    const key = "agent:main:patched";
+    await patchSession(state.table, key, {}, 1);
+    const resetPolicy = { mode: "manual" } as const;
+    const settings = { thinkingLevel: "low", maxTokens: 5, systemPrompt: undefined } as const;
+    await patchSession(state.table, key, { settings, label: "x", resetPolicy }, 1);
+    expect(await readSession(state.table, key)).toMatchObject({ label: "x", resetPolicy });
+    expect((await readSession(state.table, key))?.settings).toEqual({ thinkingLevel: "low", maxTokens: 5 });
+    await patchSession(state.table, key, { settings: { maxTokens: null }, label: null }, 1);
+    const after = await readSession(state.table, key);
+    expect(after).toMatchObject({ settings: { thinkingLevel: "low" }, resetPolicy });
+    expect([after?.settings, after]).toEqual([
+      expect.not.objectContaining({ maxTokens: 5 }),
+      expect.not.objectContaining({ label: "x" }),
+    ]);
+    await patchSession(state.table, key, { resetPolicy: null }, 1);
+    expect(await readSession(state.table, key)).not.toHaveProperty("resetPolicy");
+  });
+
+  it("is listed by its last activity, with its label", async () => {
+    const { table } = await startState();
+    for (const [i, name] of ["a", "b", "c"].entries())
+      await patchSession(table, `agent:main:${name}`, name === "b" ? { label: "B" } : {}, 100 + i);
+    const [first, second] = await listSessions(table, 1, 2);
+    expect(first).toEqual({ sessionKey: "agent:main:b", createdAt: 101, lastActiveAt: 101, label: "B" });
+    expect(second).toEqual({ sessionKey: "agent:main:a", createdAt: 100, lastActiveAt: 100 });
+    expect(await listSessions(table, 2, 5)).toHaveLength(1);
   });
 });

@@ -1,14 +1,12 @@
 import { expect, it } from "vitest";
 import { createMemoryTable } from "../../local/world/local-table.ts";
-import { runCommand } from "../../shared/session/commands/commands.ts";
-import { parseCommand } from "../../shared/session/commands/parse-command.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
-import type { Intake } from "../../shared/session/intake.ts";
 import { acquire, commitEntry, commitRunEnd } from "../../shared/session/lease.ts";
 import { newRun } from "../../shared/session/run.ts";
 import { readSession } from "../../shared/session/sessions.ts";
-import { assign } from "../../shared/session/state.ts";
+import { assign, metaKey, newSession } from "../../shared/session/state.ts";
 import { requestStop } from "../../shared/session/stop.ts";
+import { set } from "../../shared/world/expression.ts";
 import type { Table } from "../../shared/world/world.ts";
 
 const sessionKey = "agent:main:stop";
@@ -81,14 +79,36 @@ it("a stop of one run does not affect any other", async () => {
   expect(await stop("m2")).toMatchObject({ runId: "m2" });
 });
 
-it("/stop with a run id stops only that run; any other text after it is ignored", async () => {
-  const [first, second] = [1, 2].map((n) => `0000000${n}-0000-4000-8000-000000000000`) as [string, string];
-  const { table } = await running(first, second);
-  const intake = { table, now: () => 2, wake: async () => {} } as unknown as Intake;
-  const say = (text: string) => runCommand(intake, sessionKey, text, parseCommand(text)!, {});
-  expect(await say(`/stop ${second}`)).toEqual({ response: `Run ${second} is not in progress.` });
-  expect(await say(`/stop ${first}`)).toEqual({ response: `Stopped run ${first}.` });
-  expect(await say("/stop please")).toEqual({ response: `Stopped run ${first}.` });
+it("a guest stops only the run of the same guest's message", async () => {
+  const guest = (senderId?: string) => ({ role: "guest", ...(senderId ? { senderId } : {}) }) as const;
+  const table = createMemoryTable();
+  const stop = (by: object, id = "s") => requestStop(table, sessionKey, id, 2, by);
+  await appendEntry(table, sessionKey, { ...message("m1"), ...guest("ann") }, 1);
+  expect([await stop(guest("bob")), await stop(guest())]).toEqual(["refused", "refused"]);
+  expect(await stop(guest("ann"))).toMatchObject({ runId: "m1", pendingCount: 0 });
+  expect(await table.get(metaKey(sessionKey))).toMatchObject({ stop: "m1", duePk: "DUE", dueAt: 2 });
+  const run = newRun({ ...message("m1"), senderId: "ann" }, 1, 1);
+  const running = (changes: object) =>
+    table.update(metaKey(sessionKey), [set("run", { ...run, ...changes } as never)]);
+  await running({});
+  expect(await stop(guest("ann"), "other")).toBe("refused");
+  await running({ ...guest("ann"), pendingCount: 3 });
+  expect(await stop(guest("ann"), "third")).toMatchObject({ runId: "m1", pendingCount: 3 });
+});
+
+it.each([
+  ["a reset", { run: undefined, inbox: [{ id: "r", kind: "reset" }] }],
+  ["an answer in delivery", { run: { runId: "r", phase: "reply" }, inbox: [] }],
+  ["nothing", { inbox: [] }],
+])("a stop during %s stops nothing", async (_, changes) => {
+  const table = createMemoryTable();
+  expect(await requestStop(table, sessionKey, "stop", 2)).toBeUndefined();
+  await table.put({
+    ...(newSession(sessionKey, "id", 1) as object),
+    ...changes,
+    ...metaKey(sessionKey),
+  } as never);
+  expect(await requestStop(table, sessionKey, "stop", 2)).toBeUndefined();
 });
 
 it("a stop that is written while its run ends does not stop the next message", async () => {
