@@ -5,9 +5,13 @@
 export const testsOf: Record<string, readonly string[]> = {
   "shared/session": [
     "test/session/!(large-archive)",
+    "test/seeds/session-routing",
     "test/timer/*",
+    "test/media/recorded-images",
     "test/agent/compaction/{memories,compaction-cut}",
     "test/agent/context/{provenance,history,prompt}",
+    "test/agent/tools/{tool-steps,session-tools}",
+    "test/{objects/export-page,recall/archived-turns}",
     "test/cli/commands/session/{session,export,history}-commands",
     "test/agent/{failed-run,cut-answer,reset-by-policy,reset}",
     "test/socket/{command-results,background-commands,node-calls,nested-params,transcript-page}",
@@ -21,7 +25,12 @@ export const testsOf: Record<string, readonly string[]> = {
   "shared/transfer": ["test/transfer/{transfer-steps,transfer-parts}", "test/transfer/*"],
   "shared/recall": ["test/recall/**", "test/cli/commands/session/search-command"],
   "shared/memory": ["test/memory/**", "test/agent/compaction/memories", "test/agent/tools/memory-tool"],
-  "shared/git": ["test/git/**", "test/agent/tools/history-tools", "test/memory/**"],
+  "shared/git": [
+    "test/git/**",
+    "test/cli/commands/{workspace/workspace-history-commands,agent/memory-commands}",
+    "test/agent/tools/history-tools",
+    "test/memory/**",
+  ],
   "shared/peers": [
     "test/peers/**",
     "test/socket/{gsv-peers,node-calls,node-place,nested-params,connection-ended}",
