@@ -32,8 +32,8 @@ export async function listCommits(repository: Repository, limit: number, from?: 
  * @throws PeerError 404, or 400 when several commits have the prefix
  */
 export async function findCommit(repository: Repository, name: string): Promise<Commit> {
-  const [, back] = /^HEAD(?:~(\d{1,4}))?$/i.exec(name) ?? [];
-  const isHead = /^HEAD/i.test(name);
+  const [head, back = 0] = /^HEAD(?:~(\d{1,4}))?$/i.exec(name) ?? [];
+  const isHead = head !== undefined;
   if (!isHead && !new RegExp(`^[0-9a-f]{${minHashLength},40}$`).test(name))
     throw new PeerError(
       code.badRequest,
@@ -43,7 +43,7 @@ export async function findCommit(repository: Repository, name: string): Promise<
   let sha = (await repository.head())?.sha;
   for (let step = 0; sha !== undefined; step++) {
     const commit = await repository.readCommit(sha);
-    if (isHead ? step === Number(back ?? 0) : commit.sha.startsWith(name)) found.push(commit);
+    if (isHead ? step === Number(back) : commit.sha.startsWith(name)) found.push(commit);
     if (found.length > 0 && (isHead || name.length === 40)) break;
     sha = commit.parent;
   }
