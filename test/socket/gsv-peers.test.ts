@@ -101,16 +101,6 @@ it.each([
   expect(await ask("config.set", { path, value: null })).toMatchObject({ ok: true });
 });
 
-it("chat.send names the directives that it found as GSV does", async () => {
-  const message = "/think:med /model:anthropic/claude-x hello";
-  expect(await ask("chat.send", { sessionKey: "words", message })).toMatchObject({
-    payload: {
-      status: "started",
-      directives: { thinkLevel: "medium", model: { provider: "anthropic", id: "claude-x" } },
-    },
-  });
-});
-
 it.each([
   ["none", "off"],
   ["min", "minimal"],

@@ -313,13 +313,6 @@ describe("a command on a channel", () => {
     expect(on.telegram.calls).toEqual([]);
   });
 
-  it("that is unknown is ordinary text", async () => {
-    await on.deliver(textUpdate("/start"));
-    expect(await on.inbox(main)).toMatchObject([
-      { kind: "message", text: expect.stringMatching(/\]\n\/start$/) },
-    ]);
-  });
-
   it("does not fail if Telegram refuses the answer", async () => {
     on.telegram.fail("sendMessage", { status: 403, description: "Forbidden: bot was blocked by the user" });
     expect(await on.deliver(textUpdate("/status"))).toBe(200);
@@ -333,12 +326,6 @@ describe("a directive on a channel", () => {
     expect(await on.inbox(main)).toMatchObject([
       { text: "[telegram · 2026-05-28 20:26]\nwhy?", overrides: { thinkingLevel: "high" } },
     ]);
-  });
-
-  it("without a message is acknowledged without the model", async () => {
-    await on.deliver(textUpdate("/think:high"));
-    expect(sent()).toEqual(["Directives apply only to the message that contains them; add a text."]);
-    expect(on.woken).toEqual([]);
   });
 
   it("/status with a message is answered in addition to the message", async () => {
