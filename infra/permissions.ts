@@ -145,6 +145,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
   ],
   timer: [
     wholeTable,
+    // During an upgrade, the newest session tells whether another release is in use.
+    { resource: "listIndex", actions: ["dynamodb:Query"] },
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
     { resource: "postToConnection", actions: manageConnections },
     // A heartbeat reads HEARTBEAT.md before it asks the model. A memory sweep writes MEMORY.md, DREAMS.md and the workspace

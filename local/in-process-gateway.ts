@@ -2,6 +2,7 @@ import { createAgentHandler } from "../functions/agent/agent-handler.ts";
 import { createSocketHandler } from "../functions/socket/socket-handler.ts";
 import { createTimerHandler } from "../functions/timer/timer-handler.ts";
 import { createWebhookHandler } from "../functions/webhook/webhook-handler.ts";
+import { continueUpgrade } from "../shared/configuration/upgrade.ts";
 import { setLogOutput } from "../shared/runtime/log.ts";
 import type { World } from "../shared/world/world.ts";
 import * as names from "./cloud-names.ts";
@@ -72,6 +73,7 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });
+  await continueUpgrade(world.table, world.now());
   machine.host.set(startInProcessHost({ functions: createFunctions(world), log: machine.log }));
   await dropLeases(machine.items, Date.now());
   if (!options.passive) {

@@ -1,6 +1,7 @@
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { configurationKey, newerData, refusalOf, storedFormat } from "../shared/world/stored-format.ts";
 import * as names from "./cloud-names.ts";
 import { openLogs } from "./dev/dev-logs.ts";
 import { type Endpoint, PortInUseError } from "./http/http-endpoint.ts";
@@ -85,6 +86,7 @@ const graceMs = 2000;
 export async function openMachine(options: MachineOptions): Promise<Machine> {
   const { dir } = options;
   const file = await openFolder(dir);
+  checkLayout(dir, file.value);
   const closers: Closer[] = [];
   const close = () => closeAll(closers);
   try {
@@ -146,7 +148,10 @@ async function openStores(
 ): Promise<Pick<Machine, "items" | "objects" | "parameters">> {
   const items = await openDurableStore({ dir: join(dir, "table"), fsync, onError });
   closers.push(() => items.close());
+  const refusal = refusalOf(storedFormat(items.get(configurationKey)));
+  if (refusal !== undefined) throw new CloudStartError(`${dir}: ${refusal}`);
   file.value.pid = process.pid;
+  file.value.layout = layout;
   await file.save();
   const objects = await openStore(join(dir, "s3"), [names.bucketName], { fsync });
   await sweepUploads(join(dir, "s3"));
@@ -212,8 +217,25 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
+/** The layout of the data folder's files. A version that reads only earlier layouts refuses the folder. */
+const layout = 1;
+
+/** The folder of the table in versions before layout 1, which found no items in `table` and began without any. */
+const earlyTable = "dynamodb";
+
+/** @throws CloudStartError when the folder has data that this version does not read */
+function checkLayout(dir: string, file: CloudFile): void {
+  if ((file.layout ?? 0) > layout)
+    throw new CloudStartError(`${dir}: ${newerData("folder layout", Number(file.layout), layout)}`);
+  if (existsSync(join(dir, earlyTable)))
+    throw new CloudStartError(
+      `${join(dir, earlyTable)} has conversations of an early version of gsv, which this version cannot read: move it away`,
+    );
+}
+
 /** The content of `cloud.json`. */
 interface CloudFile {
+  layout?: number;
   /** Id of the process that uses the folder; outdated when that process has ended. */
   pid?: number;
   /** The previous ports of the endpoints, by name. */

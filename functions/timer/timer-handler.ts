@@ -1,4 +1,5 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import { watchUpgrade } from "../../shared/configuration/upgrade.ts";
 import { readJob } from "../../shared/cron/job-item.ts";
 import { advanceJob } from "../../shared/cron/run-job.ts";
 import { loadSweep } from "../../shared/dreaming/load-sweep.ts";
@@ -22,9 +23,11 @@ export function createTimerHandler(world: World) {
   const files = createCachedReader(world.bucket);
   const sweepMemories = loadSweep(world);
   const timer: Timer = { table, schedules, configuration, sockets, wake, files, sweepMemories, now };
-  const fireEvent = (event: TimerEvent) => {
+  const continueUpgrade = watchUpgrade(world);
+  const fireEvent = async (event: TimerEvent) => {
     // The handler needs the newest configuration. Read it in parallel with the session.
     if (event.kind === "reset-due") configuration.load({ fresh: true }).catch(() => {});
+    if (event.kind === "sweep") await continueUpgrade();
     return fire(timer, event);
   };
   return wrapHandler<TimerEvent, void>("timer", fireEvent, {

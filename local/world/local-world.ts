@@ -1,4 +1,5 @@
 import { atExpression } from "../../shared/world/schedule-time.ts";
+import { openFormatted } from "../../shared/world/stored-format.ts";
 import type { Schedules, Secrets, Sockets, World } from "../../shared/world/world.ts";
 import { scheduleGroup, scheduleRoleArn, ssmPrefix } from "../cloud-names.ts";
 import { AwsError } from "../http/aws-error.ts";
@@ -26,7 +27,7 @@ export function openLocalWorld(machine: Machine, options: LocalWorldOptions): Wo
   const urls = openObjectUrls(objects, onError);
   machine.onClose(() => urls.close());
   return {
-    table: tableOver(items),
+    table: openFormatted(tableOver(items)),
     bucket: openLocalBucket(objects),
     presigner: urls.presigner,
     sockets: openLocalSockets(options.connections, options.limits),

@@ -9,6 +9,7 @@ import {
 } from "@aws-sdk/client-apigatewaymanagementapi";
 import { maxFrameBytes } from "../protocol/frames.ts";
 import { type Environment, readEnvironment } from "../runtime/environment.ts";
+import { openFormatted } from "../world/stored-format.ts";
 import type {
   Bucket,
   Posted,
@@ -29,7 +30,7 @@ import { openDynamoDBTable } from "./dynamodb-table.ts";
  */
 export function openAws(environment: Environment = readEnvironment()): World {
   return {
-    table: openDynamoDBTable(environment.tableName),
+    table: openFormatted(openDynamoDBTable(environment.tableName)),
     bucket: openBucket(environment.bucketName),
     presigner: openPresigner(environment.bucketName),
     sockets: openApiGatewaySockets(environment.webSocketApiEndpoint),

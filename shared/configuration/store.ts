@@ -1,6 +1,7 @@
 import type * as v from "valibot";
 import { code, PeerError } from "../protocol/errors.ts";
 import { absent, equal, set } from "../world/expression.ts";
+import { configurationKey } from "../world/stored-format.ts";
 import { ConditionFailed, type Secrets, type Table } from "../world/world.ts";
 import {
   checkValue,
@@ -17,8 +18,6 @@ import { defaults } from "./defaults.ts";
 import { type Configuration, configurationSchema, configurationSecrets, findFault } from "./schema.ts";
 import { secretMarker } from "./secret.ts";
 import { createSecretPaths, type SecretPaths } from "./secret-paths.ts";
-
-const itemKey = { pk: "CONFIG", sk: "GLOBAL" };
 
 /**
  * Maximum age of the cached configuration, in milliseconds. A caller that names no version may miss a change for this
@@ -197,7 +196,7 @@ function merge(base: JsonObject, overrides: JsonObject): JsonObject {
 }
 
 async function readStored(table: Table): Promise<Stored> {
-  const item = await table.get(itemKey);
+  const item = await table.get(configurationKey);
   if (!item) return { overrides: {}, version: 0 };
   return { overrides: JSON.parse(String(item.overrides)) as JsonObject, version: Number(item.version) };
 }
@@ -248,7 +247,11 @@ async function apply(table: Table, secrets: Secrets, version: number, change: Ch
   for (const [path, value] of change.put) await secrets.put(path, value);
   try {
     const steps = [set("overrides", json), set("version", version + 1)];
-    await table.update(itemKey, steps, version === 0 ? absent("version") : equal("version", version));
+    await table.update(
+      configurationKey,
+      steps,
+      version === 0 ? absent("version") : equal("version", version),
+    );
     return true;
   } catch (error) {
     if (error instanceof ConditionFailed) return false;

@@ -1,10 +1,12 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { type Dev, startDev } from "../../local/dev/dev.ts";
 import { acquireDream, readDream } from "../../shared/dreaming/dream-state.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { isLeased } from "../../shared/session/state.ts";
+import { set } from "../../shared/world/expression.ts";
+import { configurationKey } from "../../shared/world/stored-format.ts";
 import { killLeftovers, startGsv } from "../cli/gsv-process.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import { newFolder } from "../support/run/test-folders.ts";
@@ -56,3 +58,33 @@ it("resumes a turn at once whose process was killed: nothing waits for the lease
   expect((await readDream(world.table, "main")).owner).not.toBe("a dead sweep");
   await model.close();
 }, 20_000);
+
+const written = "a newer version of gsv has written this data";
+
+it.each<[string, string, (folder: string) => void]>([
+  [
+    "files of a newer layout",
+    `${written} (folder layout 2; this version reads 1): use that version again`,
+    (folder) => writeFileSync(join(folder, "cloud.json"), JSON.stringify({ ports: {}, layout: 2 })),
+  ],
+  [
+    "conversations that an early version has begun beside the table",
+    "has conversations of an early version of gsv, which this version cannot read: move it away",
+    (folder) => mkdirSync(join(folder, "dynamodb")),
+  ],
+])("refuses a folder with %s in one sentence", async (_what, sentence, change) => {
+  const folder = newFolder();
+  change(folder);
+  await expect(startDev({ dir: folder })).rejects.toThrow(sentence);
+});
+
+it("refuses a folder whose items only a newer version reads, and reads its own", async () => {
+  const folder = newFolder();
+  const first = await startDev({ dir: folder });
+  expect(await first.cloud.world.table.get(configurationKey)).toMatchObject({ minReader: 2 });
+  await first.cloud.world.table.update(configurationKey, [set("minReader", 3)]);
+  await first.close();
+  await expect(startDev({ dir: folder })).rejects.toThrow(
+    `${folder}: ${written} (storage format 3; this version reads 2): use that version again`,
+  );
+});

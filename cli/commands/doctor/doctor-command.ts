@@ -9,7 +9,14 @@ import type { Gateway } from "../../gateway/gateway-client.ts";
 import { regionOf } from "../logs/gateway-logs.ts";
 import { programRunner } from "../program/run-program.ts";
 import { type Finding, failed, finding } from "./finding.ts";
-import { checkChannels, checkClock, checkToken, checkVersions, unreachable } from "./gateway-checks.ts";
+import {
+  checkChannels,
+  checkClock,
+  checkToken,
+  checkUpgrade,
+  checkVersions,
+  unreachable,
+} from "./gateway-checks.ts";
 import { checkMachine } from "./machine-checks.ts";
 import { checkModel, checkQuota, checkRegion, configuredModel } from "./model-checks.ts";
 
@@ -48,6 +55,7 @@ async function checkFound(context: Context): Promise<Finding[]> {
   const model = configuredModel(gateway);
   const some = await Promise.all([
     address.close ? stoppedHere(context) : checkVersions(gateway, connectMs),
+    attempt("upgrade", checkUpgrade(gateway)),
     attempt("token", checkToken(gateway)),
     attempt(
       "model",

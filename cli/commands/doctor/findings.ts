@@ -64,6 +64,12 @@ export const findings = {
     found: "{url} answers in {ms} ms, version {there}; this gsv is version {here}",
     todo: "update the older one: `gsv upgrade` updates this gsv, `gsv deploy` the gateway",
   },
+  upgradeOpen: {
+    check: "upgrade",
+    state: "ok",
+    found: "the previous version can read all stored data{until}",
+    todo: "`gsv config set upgrade finish` ends this now, `hold` never, `auto` after a day",
+  },
   gatewaySilent: {
     check: "gateway",
     state: "fault",

@@ -1,4 +1,6 @@
+import type { UpgradeState } from "../../../shared/configuration/upgrade.ts";
 import { code } from "../../../shared/protocol/errors.ts";
+import { storageFormat } from "../../../shared/world/stored-format.ts";
 import { secondsText, visible } from "../../app/columns.ts";
 import { failureOf } from "../../app/failure.ts";
 import { version } from "../../app/installation.ts";
@@ -20,6 +22,16 @@ export function checkVersions(gateway: Gateway, connectMs: number): Finding {
   const found = { url: gateway.url, ms: connectMs, there };
   if (there === version) return finding("gatewayAnswers", found);
   return finding("gatewayVersions", { ...found, here: version });
+}
+
+/** Reports an upgrade that is not finished. A gateway of an earlier version knows no upgrades. */
+export async function checkUpgrade(gateway: Gateway): Promise<Finding[]> {
+  const answer = await gateway.request("config.get", { path: "upgrade" });
+  const value = "value" in answer ? (answer.value as UpgradeState | null) : null;
+  if (value === null || value.minReader >= storageFormat) return [];
+  const { finishesAt } = value;
+  const until = finishesAt === undefined ? "" : `, until ${new Date(finishesAt).toISOString()}`;
+  return [finding("upgradeOpen", { until })];
 }
 
 /** Checks the token's scope: only a token with the scope admin may list the tokens. */

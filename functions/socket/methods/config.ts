@@ -1,4 +1,10 @@
 import { parsePath } from "../../../shared/configuration/configuration-paths.ts";
+import {
+  decideUpgrade,
+  readUpgrade,
+  type UpgradeWord,
+  upgradeWords,
+} from "../../../shared/configuration/upgrade.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../shared/skills/probing.ts";
 import type { MethodTable } from "../gateway.ts";
@@ -14,15 +20,29 @@ function checkNoToken(path: string, value: unknown): void {
   throw new PeerError(code.badRequest, message);
 }
 
+/** The path of the stored format, which is not part of the configuration: an earlier version would refuse it. */
+const upgrade = "upgrade";
+
+function parseWord(value: unknown): UpgradeWord {
+  const word = upgradeWords.find((known) => known === (value ?? "auto"));
+  if (word) return word;
+  throw new PeerError(code.badRequest, `${upgrade}: expected ${upgradeWords.join(", ")}`);
+}
+
 export const configMethods: Pick<MethodTable, "config.get" | "config.set"> = {
   "config.get": {
     modes: ["client"],
-    handle: async ({ configuration }, { path }) => configuration.get(path),
+    handle: async ({ configuration, table }, { path }) =>
+      path === upgrade ? { path, value: await readUpgrade(table) } : configuration.get(path),
   },
   "config.set": {
     modes: ["client"],
     scope: "admin",
     async handle(gateway, { path, value }) {
+      if (path === upgrade) {
+        await decideUpgrade(gateway.table, parseWord(value));
+        return { ok: true, path };
+      }
       checkNoToken(path, value);
       const done = await gateway.configuration.set(path, value);
       const [section = ""] = parsePath(path);

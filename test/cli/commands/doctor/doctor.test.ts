@@ -57,6 +57,16 @@ describe("gsv doctor", () => {
     expect(stdout).toMatch(/\nall checks passed\n$/);
   });
 
+  it("reports until when the previous version can read what this one has stored", async () => {
+    values.upgrade = { format: 2, minReader: 1, finishesAt: Date.parse("2026-11-25T12:00:00Z") };
+    expect((await run()).of("upgrade")).toMatchObject({
+      ...{ state: "ok", found: expect.stringContaining("until 2026-11-25T12:00:00.000Z") },
+      todo: expect.stringContaining("gsv config set upgrade finish"),
+    });
+    values.upgrade = { format: 2, minReader: 2 };
+    expect((await run()).of("upgrade")).toBeUndefined();
+  });
+
   it("reports a model without a key, and how to set one", async () => {
     values.apiKeys = {};
     const { code, ok, of } = await run();
