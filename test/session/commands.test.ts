@@ -4,7 +4,7 @@ import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { secretMarker } from "../../shared/configuration/secret.ts";
 import { contextText, percentText } from "../../shared/session/commands/context-command.ts";
-import { costText, spendingText } from "../../shared/session/commands/cost-command.ts";
+import { spendingText } from "../../shared/session/commands/cost-command.ts";
 import { parseDirectives, parseModelSelector } from "../../shared/session/commands/directives.ts";
 import { effectiveChoice, effectiveModel, missingFor } from "../../shared/session/commands/model-choice.ts";
 import { parseCommand } from "../../shared/session/commands/parse-command.ts";
@@ -308,19 +308,6 @@ describe("the texts of /cost and /context", () => {
     [{ calls: 2, dollars: 1 }, "2 calls, 0 in, 0 out, $1.00"],
   ])("of %j is %s", (spending, text) => {
     expect(spendingText({ ...nothingSpent, ...spending })).toBe(text);
-  });
-
-  it("name the turn, the conversation and the day", () => {
-    const [spent, today] = [
-      { ...nothingSpent, calls: 1 },
-      { date: "2026-05-05", session: nothingSpent },
-    ];
-    const text = costText({ sessionKey: main, session: spent, today: { ...today, all: spent } });
-    expect(text.split("\n")).toEqual([
-      ...["Last turn: none yet", "This conversation: 1 call, 0 in, 0 out, free"],
-      ...["Today (2026-05-05): nothing", "Today, all sessions: 1 call, 0 in, 0 out, free"],
-    ]);
-    expect(costText({ sessionKey: main, session: spent, today })).not.toContain("all sessions");
   });
 
   it("show the share of the window, and when a compaction starts", () => {
