@@ -73,6 +73,6 @@ function stoppable({ run, inbox: [entry] }: SessionState) {
 }
 
 /** Whether two writers in one session are the same guest. A session's messages come from one channel. */
-function isSameGuest(left: Writer, right: Writer): boolean {
+export function isSameGuest(left: Writer, right: Writer): boolean {
   return right.role === "guest" && left.senderId !== undefined && left.senderId === right.senderId;
 }

@@ -1,6 +1,10 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createMemoryTable } from "../../local/world/local-table.ts";
+import { runCommand } from "../../shared/session/commands/commands.ts";
+import { parseCommand } from "../../shared/session/commands/parse-command.ts";
+import { dequeue } from "../../shared/session/dequeue.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
+import type { Intake } from "../../shared/session/intake.ts";
 import { acquire, commitEntry, commitRunEnd } from "../../shared/session/lease.ts";
 import { newRun } from "../../shared/session/run.ts";
 import { readSession } from "../../shared/session/sessions.ts";
@@ -138,4 +142,70 @@ it("a stop that is written while the message's run starts stops it", async () =>
   };
   expect(await requestStop(overtaken, sessionKey, "stop", 2)).toMatchObject({ runId: "m2" });
   expect(await readSession(table, sessionKey)).toMatchObject({ stop: "m2", run: { runId: "m2" } });
+});
+
+describe("messages that have not begun", () => {
+  const ids = [1, 2, 3].map((n) => `0000000${n}-0000-4000-8000-000000000000`) as [string, string, string];
+  const [first, second, third] = ids;
+  const remove = (table: Table, id: string, from: readonly string[], by = {}) =>
+    dequeue(table, sessionKey, id, from, 2, by);
+  const left = async (table: Table) => (await readSession(table, sessionKey))?.inbox.map(({ id }) => id);
+
+  it("are removed by /stop with their run ids, are not accepted again, and their bytes are free", async () => {
+    const { table } = await running(...ids);
+    const intake = { table, now: () => 2, wake: async () => {} } as unknown as Intake;
+    const stop = (text: string) => runCommand(intake, sessionKey, text, parseCommand(text)!, {});
+    expect(await stop(`/stop ${third} ${first} ${second}`)).toEqual({
+      response: `Stopped run ${first}. Stopped before they began: ${second}, ${third}.`,
+    });
+    expect(await readSession(table, sessionKey)).toMatchObject({ inbox: [], inboxBytes: 0, stop: first });
+    expect(await appendEntry(table, sessionKey, message(second), 3)).toMatchObject({ accepted: false });
+  });
+
+  it("are removed once, and reported, when the write is repeated after a lost response", async () => {
+    const { table } = await running(...ids);
+    const between = () => appendEntry(table, sessionKey, message("later"), 2);
+    expect(await remove(repeating(table, between), "r", [second, third])).toEqual([second, third]);
+    expect(await left(table)).toEqual(["later"]);
+  });
+
+  it("stay when the run ends and the next one begins meanwhile", async () => {
+    const { table, lease, begin } = await running(...ids);
+    let isFirst = true;
+    const overtaken: Table = {
+      ...table,
+      async update(...write) {
+        if (isFirst) await commitRunEnd(table, lease, first, []).then(() => begin(second));
+        isFirst = false;
+        return table.update(...write);
+      },
+    };
+    expect(await remove(overtaken, "r", [second, third])).toEqual([third]);
+    expect(await readSession(table, sessionKey)).toMatchObject({ run: { runId: second }, inbox: [] });
+  });
+
+  it("are left when no run is committed and they are next: the agent may be beginning them", async () => {
+    const { table, lease, begin } = await running(...ids);
+    await commitRunEnd(table, lease, first, []);
+    expect(await remove(table, "r", [second, third])).toEqual([third]);
+    await begin(second);
+    expect(await readSession(table, sessionKey)).toMatchObject({ run: { runId: second } });
+  });
+
+  it("are left when the gateway sent them, or another guest", async () => {
+    const { table } = await running(first);
+    const guest = { role: "guest", senderId: "g" } as const;
+    const exec = { kind: "exec", nodeId: "n", sessionId: "s", conversation: "c" } as const;
+    for (const entry of [
+      { ...message("task"), task: exec },
+      { ...message("own"), ...guest },
+      { ...message("other"), role: "guest", senderId: "o" } as const,
+      { ...message("new"), kind: "reset", via: "command" } as const,
+    ])
+      await appendEntry(table, sessionKey, entry, 1);
+    const all = ["task", "own", "other", "new"];
+    expect(await remove(table, "r1", all, guest)).toEqual(["own"]);
+    expect(await remove(table, "r2", all)).toEqual(["other", "new"]);
+    expect(await left(table)).toEqual(["task"]);
+  });
 });

@@ -2,6 +2,7 @@ import type { Configuration } from "../../configuration/schema.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { parseThinkingLevel, thinkingLevels } from "../../protocol/schemas.ts";
 import type { Table, WakeAgent } from "../../world/world.ts";
+import { dequeue } from "../dequeue.ts";
 import type { Writer } from "../inbox-entry.ts";
 import { patchSession, readSession } from "../sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "../state.ts";
@@ -94,7 +95,7 @@ export async function runCommand(
     case "compact":
       return compact(command.argument);
     case "stop":
-      return stop(context, sessionKey, id, writer, runIdOf(command.argument));
+      return stopRuns(context, sessionKey, id, writer, runIdsOf(command.argument));
     case "status":
       return { response: await statusText(context, sessionKey) };
     case "model":
@@ -114,10 +115,38 @@ function compact(argument: string): CommandReply {
   return keep > 0 ? { entry: { kind: "compact", keep } } : { error: "Invalid count. Usage: /compact [N]" };
 }
 
-/** The run id after "/stop". Any other text after the command is ignored. */
-function runIdOf(argument: string): string | undefined {
-  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(argument) ? argument : undefined;
+/** The run ids after "/stop". Any other text after the command is ignored. */
+function runIdsOf(argument: string): string[] {
+  const words = argument.split(/\s+/);
+  return words.every((word) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(word)) ? words : [];
 }
+
+/** Stops the run in progress. With `ids`: only if it is one of these; those that have not begun leave the inbox. */
+async function stopRuns(
+  context: CommandContext,
+  sessionKey: string,
+  id: string,
+  writer: Writer,
+  ids: readonly string[],
+): Promise<CommandReply> {
+  if (ids.length === 0) return stop(context, sessionKey, id, writer, undefined);
+  const removed = await dequeue(context.table, sessionKey, id, ids, context.now(), writer);
+  const begun = ids.filter((one) => !removed.includes(one));
+  let reply: CommandReply = {};
+  for (const only of begun) {
+    reply = await stop(context, sessionKey, id, writer, only);
+    if (hasStopped(reply)) break;
+  }
+  if (removed.length === 0) return reply;
+  const parts = [
+    hasStopped(reply) ? reply.response : "",
+    `Stopped before they began: ${removed.join(", ")}.`,
+  ];
+  return { response: parts.join(" ").trim() };
+}
+
+const hasStopped = (reply: CommandReply): reply is { response: string } =>
+  "response" in reply && /^Stopped\b/.test(reply.response ?? "");
 
 async function stop(
   context: CommandContext,
