@@ -12,17 +12,25 @@ import { type RunStep, RunView } from "./run-view.ts";
 
 /**
  * The outcome of one message. `text` is the answer or the command's response; `error` is set when `failed`, and
- * `stopped` when the run was stopped. `left`: the conversation was closed before the outcome; the run continues.
+ * `stopped` when the run was stopped. `withdrawn`: it was stopped before it began. `left`: the conversation was closed
+ * before the outcome; the run continues.
  */
 export interface TurnOutcome {
   runId: string;
-  status: "answered" | "command" | "failed" | "stopped" | "left";
+  status: "answered" | "command" | "failed" | "stopped" | "withdrawn" | "left";
   text: string;
   error?: string;
   stopped?: true;
   /** Tokens, cost and time of the turn, if the gateway sent them. */
   turn?: ChatReply["turn"];
 }
+
+/** Whether a message may be sent again because it has no answer. */
+export function canRetry(message: string, { status }: TurnOutcome): boolean {
+  return (status === "failed" || status === "stopped") && parseCommand(message) === undefined;
+}
+
+export const nothingToRetry = "nothing to send again: the last message was not stopped and did not fail";
 
 /** Timeouts of a conversation, in ms. */
 interface ConversationTiming {
@@ -51,8 +59,8 @@ interface Turn {
   view: RunView;
   /** An event of the run has arrived. */
   heard: boolean;
-  /** The message waits for an earlier one. */
-  queued: boolean;
+  /** The message waits for an earlier one: here, or in the session's inbox. */
+  queued: "here" | "inbox" | undefined;
   lastEventAt: number;
   /** Epoch ms of the last check whether the run is still active. */
   checkedAt: number;
@@ -77,6 +85,8 @@ export class Conversation {
   /** Number of reconnects. Each may have lost events. */
   #reconnects = 0;
   #sending: Promise<unknown> = Promise.resolve();
+  /** Number of messages that are not yet accepted. */
+  #unsent = 0;
   #ended: Omit<TurnOutcome, "runId"> | undefined;
 
   constructor(gateway: Gateway, sessionKey: string, timing: Partial<ConversationTiming> = {}) {
@@ -111,6 +121,15 @@ export class Conversation {
     return this.#turns.size;
   }
 
+  /** The messages that have not begun: texts that are not sent yet, and the number in the session's inbox. */
+  get queued(): { here: string[]; inbox: number } {
+    const turns = [...this.#turns.values()];
+    return {
+      here: turns.filter(({ queued }) => queued === "here").map(({ message }) => message),
+      inbox: turns.filter(({ queued }) => queued === "inbox").length,
+    };
+  }
+
   /**
    * Sends a message after all earlier ones are sent, and waits for its outcome. Never rejects: failures are
    * outcomes.
@@ -122,36 +141,47 @@ export class Conversation {
   ): Promise<TurnOutcome> {
     const runId = randomUUID();
     if (this.#ended !== undefined) return Promise.resolve({ runId, ...this.#ended });
-    return new Promise((resolve) => {
-      const turn: Turn = {
-        runId,
-        message,
-        images,
-        view: new RunView(),
-        heard: false,
-        queued: false,
-        lastEventAt: Date.now(),
-        checkedAt: 0,
-        reconnects: this.#reconnects,
-        onStep,
-        settle: (outcome) => {
-          if (this.#turns.delete(runId)) resolve({ runId, ...outcome });
-        },
-      };
-      this.#turns.set(runId, turn);
-      this.#ownRuns.add(runId);
-      this.#sending = this.#sending.then(() => this.#start(turn));
+    let resolve: (outcome: TurnOutcome) => void = () => undefined;
+    const settled = new Promise<TurnOutcome>((done) => {
+      resolve = done;
     });
+    const turn: Turn = {
+      runId,
+      message,
+      images,
+      view: new RunView(),
+      heard: false,
+      queued: undefined,
+      lastEventAt: Date.now(),
+      checkedAt: 0,
+      reconnects: this.#reconnects,
+      onStep,
+      settle: (outcome) => {
+        if (this.#turns.delete(runId)) resolve({ runId, ...outcome });
+      },
+    };
+    this.#turns.set(runId, turn);
+    this.#ownRuns.add(runId);
+    this.#send(turn, settled);
+    return settled;
   }
 
-  /** Stops the current run, no matter who started it. Returns the gateway's response text. @throws RequestError */
-  stop(): Promise<string> {
+  /**
+   * Withdraws the messages that have not begun, and then stops the current run, no matter who started it. Returns the
+   * gateway's response text. @throws RequestError
+   */
+  async stop(): Promise<string> {
+    const turns = [...this.#turns.values()];
+    for (const turn of turns) if (turn.queued === "here") turn.settle(withdrawnOutcome);
+    // A command may wait in the inbox, too: its response comes when it was executed.
+    const waiting = turns.filter(({ queued, message }) => queued === "inbox" || (!queued && isLong(message)));
+    if (waiting.length > 0) await this.#stop(`/stop ${waiting.map(({ runId }) => runId).join(" ")}`);
     return this.#stop("/stop");
   }
 
   /**
-   * Stops the run of the oldest message without an outcome, unless the message is still queued. Returns whether a run
-   * was stopped. @throws RequestError
+   * Stops the run of the oldest message without an outcome, or withdraws the message. Returns whether it was stopped.
+   * @throws RequestError
    */
   async stopOwn(): Promise<boolean> {
     const [turn] = this.#turns.values();
@@ -161,6 +191,25 @@ export class Conversation {
   async #stop(message: string): Promise<string> {
     const answer = await this.#gateway.request("chat.send", { sessionKey: this.#sessionKey, message });
     return answer.status === "command" ? (answer.error ?? this.#settleStopped(answer.response ?? "")) : "";
+  }
+
+  /** Sends a message after the earlier ones are accepted or have their outcome. A stop waits for none. */
+  #send(turn: Turn, settled: Promise<unknown>): void {
+    if (isStop(turn.message)) {
+      void this.#start(turn);
+      return;
+    }
+    if (this.#unsent > 0) {
+      turn.queued = "here";
+      turn.onStep({ kind: "queued", here: true });
+    }
+    this.#unsent++;
+    this.#sending = this.#sending.then(async () => {
+      if (turn.queued !== undefined && this.#turns.has(turn.runId)) turn.onStep({ kind: "begun" });
+      turn.queued = undefined;
+      if (this.#turns.has(turn.runId)) await Promise.race([this.#start(turn), settled]);
+      this.#unsent--;
+    });
   }
 
   /** Stops listening to events. Open turns resolve as left; their runs continue at the gateway. */
@@ -174,8 +223,8 @@ export class Conversation {
       const answer = await this.#deliver(turn);
       if (answer.status === "started") {
         // An event of the run may have arrived before this answer.
-        turn.queued = answer.queued === true && !turn.heard;
-        if (turn.queued) turn.onStep({ kind: "queued" });
+        if (answer.queued === true && !turn.heard) turn.queued = "inbox";
+        if (turn.queued && this.#turns.has(turn.runId)) turn.onStep({ kind: "queued" });
         void this.#watch(turn);
       } else if (answer.status === "command" && answer.error !== undefined) turn.settle(failed(answer.error));
       else {
@@ -187,11 +236,16 @@ export class Conversation {
     }
   }
 
-  /** Settles the turn that "/stop" ended, because no further event of its run will arrive. Returns `response`. */
+  /**
+   * Settles the turns that "/stop" ended, because no further event of their runs will arrive. Returns `response`:
+   * "Stopped run ID.", "Stopped before they began: ID, ID.", or both.
+   */
   #settleStopped(response: string): string {
+    const [first = "", unbegun = ""] = response.split(/stopped before they began: /i);
     const turns = [...this.#turns.values()].filter((turn) => !isStop(turn.message));
-    const stopped = turns.find(({ runId }) => response.includes(runId)) ?? turns[0];
-    if (hasStopped(response)) stopped?.settle(stoppedOutcome);
+    for (const turn of turns) if (unbegun.includes(turn.runId)) turn.settle(withdrawnOutcome);
+    const stopped = turns.find(({ runId }) => first.includes(runId)) ?? turns.find(({ queued }) => !queued);
+    if (hasStopped(first)) stopped?.settle(stoppedOutcome);
     return response;
   }
 
@@ -307,7 +361,7 @@ export class Conversation {
 function heard(turn: Turn): void {
   turn.lastEventAt = Date.now();
   turn.heard = true;
-  turn.queued = false;
+  turn.queued = undefined;
 }
 
 function failed(error: string): Omit<TurnOutcome, "runId"> {
@@ -315,7 +369,10 @@ function failed(error: string): Omit<TurnOutcome, "runId"> {
 }
 
 const stoppedOutcome = { status: "stopped", text: "", stopped: true } as const;
+const withdrawnOutcome = { ...stoppedOutcome, status: "withdrawn" } as const;
 /** Whether the response to "/stop" reports a stopped run. */
 const hasStopped = (response: string) => /^stopped\b/i.test(response);
+/** Whether a command waits in the inbox as messages do, and answers its request at the end. */
+const isLong = (message: string) => ["reset", "compact"].includes(parseCommand(message)?.name ?? "");
 const isStop = (message: string) => parseCommand(message)?.name === "stop";
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

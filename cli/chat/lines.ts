@@ -1,6 +1,6 @@
 import { type Style, type Terminal, writeText } from "../app/terminal.ts";
 import type { AttachedFile } from "./attached-files.ts";
-import type { Conversation, TurnOutcome } from "./conversation.ts";
+import { type Conversation, canRetry, nothingToRetry, type TurnOutcome } from "./conversation.ts";
 import type { WaitingRow } from "./progress.ts";
 import { Progress } from "./progress.ts";
 import type { RunStep } from "./run-view.ts";
@@ -23,15 +23,20 @@ export interface TurnSinks {
 
 const endings: Partial<Record<TurnOutcome["status"], string>> = {
   stopped: "the run was stopped",
+  withdrawn: "the message was removed from the queue before its run began",
   left: "left; the run continues, and `gsv session preview` shows its answer",
 };
 
-/** Sends one message with images and prints its steps and outcome. At a terminal, the answer is streamed. */
+/**
+ * Sends one message with images and prints its steps and outcome. At a terminal, the answer is streamed.
+ * @param retry returns the line that sends a stopped or failed message again
+ */
 export async function converse(
   conversation: Conversation,
   message: string,
   sinks: TurnSinks,
   images: readonly AttachedFile[] = [],
+  retry: () => string | undefined = () => undefined,
 ): Promise<TurnOutcome> {
   const { answer, json } = sinks;
   const print = new TurnPrinter(sinks);
@@ -41,10 +46,12 @@ export async function converse(
   print.end();
   const end = endings[outcome.status];
   if (end !== undefined) print.say(`gsv: ${end}`);
-  if (json) answer.write(`${JSON.stringify(resultLine(message, outcome))}\n`);
+  const offered = canRetry(message, outcome) ? { retry: retry() } : {};
+  if (json) answer.write(`${JSON.stringify({ ...resultLine(message, outcome), ...offered })}\n`);
   else if (outcome.status === "failed") print.say(`gsv: ${outcome.error}`);
   else if (outcome.text !== "" && !(print.isStreaming && outcome.status === "answered"))
     writeText(answer, `${outcome.text}\n`);
+  if (!json && offered.retry !== undefined) print.say(`gsv: ${offered.retry} sends it again`);
   return outcome;
 }
 
@@ -155,8 +162,8 @@ class TurnPrinter {
 }
 
 /**
- * Sends each non-blank line as a message, each after the previous outcome, until `signal` is aborted. Returns the outcomes
- * in order.
+ * Sends each non-blank line as a message, each after the previous outcome, until `signal` is aborted; "/retry" sends the
+ * last message again if it was stopped or failed. Returns the outcomes in order.
  */
 export async function converseByLine(
   conversation: Conversation,
@@ -165,9 +172,17 @@ export async function converseByLine(
   signal: AbortSignal,
 ): Promise<TurnOutcome[]> {
   const outcomes: TurnOutcome[] = [];
+  let unanswered: string | undefined;
   for await (const line of lines) {
     if (signal.aborted) break;
-    if (line.trim() !== "") outcomes.push(await converse(conversation, line.trim(), sinks));
+    const message = line.trim() === "/retry" ? unanswered : line.trim();
+    if (message === undefined) writeText(sinks.activity, `gsv: ${nothingToRetry}\n`);
+    if (!message) continue;
+    const outcome = await converse(conversation, message, sinks, [], () =>
+      signal.aborted ? undefined : "/retry",
+    );
+    outcomes.push(outcome);
+    unanswered = canRetry(message, outcome) ? message : undefined;
   }
   return outcomes;
 }

@@ -11,7 +11,7 @@ export class Progress {
   readonly #sentAt: number;
   /** Time of the last event, if the run is silent. */
   #silentSince: number | undefined;
-  #state: "waits" | "queued" | "answers" = "waits";
+  #state: "waits" | "here" | "queued" | "answers" = "waits";
   #isStopping = false;
 
   /** @param now returns epoch ms. The time of this call counts as the time of sending. */
@@ -26,7 +26,7 @@ export class Progress {
     if (step.kind === "calling") this.#calls.set(step.callId, { line: toolLine(step), at: this.#now() });
     if (step.kind === "tool") this.#calls.delete(step.callId);
     if (step.kind === "silence") return;
-    if (step.kind === "queued") this.#state = "queued";
+    if (step.kind === "queued") this.#state = step.here ? "here" : "queued";
     else this.#state = step.kind === "text" ? "answers" : "waits";
   }
 
@@ -35,10 +35,15 @@ export class Progress {
     this.#isStopping = isStopping;
   }
 
+  /** Where the message waits for an earlier one: "here", or "queued" in the session's inbox. */
+  get queued(): "here" | "queued" | undefined {
+    return this.#state === "here" || this.#state === "queued" ? this.#state : undefined;
+  }
+
   /** One row for each running call, else one row with the state of the run. None while text is streaming. */
   rows(): string[] {
     if (this.#isStopping) return [`stopping …${this.#since(this.#sentAt)} (Ctrl-C again leaves)`];
-    if (this.#state === "queued") return [`… waiting for an earlier message${this.#since(this.#sentAt)}`];
+    if (this.queued) return [`… waiting for an earlier message${this.#since(this.#sentAt)}`];
     if (this.#calls.size > 0) return [...this.#calls.values()].map(({ line, at }) => line + this.#since(at));
     if (this.#silentSince !== undefined)
       return [`… no event for${this.#since(this.#silentSince)} (Ctrl-C stops)`];

@@ -21,8 +21,8 @@ export type RunStep =
   | { kind: "cut" }
   /** A tool call has started. */
   | { kind: "calling"; callId: string; tool: string; args: unknown }
-  /** The message waits for an earlier one of the session. */
-  | { kind: "queued" }
+  /** The message waits for an earlier one of the session. `here`: it is not sent yet. */
+  | { kind: "queued"; here?: true }
   /** The run of a queued message has begun. */
   | { kind: "begun" }
   /** The run is active, but no event has arrived for `seconds`. */

@@ -6,6 +6,7 @@ import type { CompletedCommand } from "./completion.ts";
 /** The commands that the chat executes. They are not sent to the gateway. */
 const ownCommands = {
   edit: { words: ["edit"], does: "write the message in $VISUAL or $EDITOR" },
+  retry: { words: ["retry"], does: "send the last message again that was stopped or failed" },
   quit: { words: ["quit", "exit"], does: "leave the chat" },
 } as const satisfies Record<string, CommandHelp>;
 
@@ -17,9 +18,9 @@ const keys = [
   ["Alt-Enter, Ctrl-J, \\ Enter", "a new line"],
   ["Ctrl-R", "searches the input history; Ctrl-P and Ctrl-N, or the arrows, step through it"],
   ["Ctrl-X Ctrl-E", "opens the message in an editor"],
-  ["Esc", "stops the run"],
-  ["Ctrl-C", "stops the run, or clears the input; twice leaves"],
-  ["Ctrl-D", "leaves; a run continues"],
+  ["Esc", "stops the run; queued messages return to the prompt"],
+  ["Ctrl-C", "as Esc, or clears the input; twice leaves"],
+  ["Ctrl-D", "leaves; the run and queued messages continue"],
   ["Ctrl-Z", "suspends this program until `fg`"],
   ["Ctrl-L", "clears the terminal"],
 ] as const;

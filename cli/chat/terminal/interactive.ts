@@ -1,4 +1,5 @@
 import type { ChatError, ChatReply, Events } from "../../../shared/protocol/events.ts";
+import { parseCommand } from "../../../shared/session/commands/parse-command.ts";
 import { shorten } from "../../app/columns.ts";
 import { editorOf, editText } from "../../app/external-editor.ts";
 import { failureOf } from "../../app/failure.ts";
@@ -7,7 +8,7 @@ import { type Style, styleOf, type Terminal, writeText } from "../../app/termina
 import { drawable } from "../../app/text-width.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
 import type { AttachedFile } from "../attached-files.ts";
-import type { Conversation } from "../conversation.ts";
+import { type Conversation, canRetry, nothingToRetry } from "../conversation.ts";
 import type { JobAnswer } from "../job-answers.ts";
 import { chatHelp, completedCommands, type OwnCommand, ownCommand, unknownCommand } from "./chat-commands.ts";
 import { Completion } from "./completion.ts";
@@ -43,6 +44,8 @@ export interface ChatOptions {
   /** Calls `show` with each answer of a scheduled job. Returns a function that unsubscribes. */
   onJobAnswer(show: (answer: JobAnswer) => void): () => void;
 }
+
+const queuedMessages = (count: number) => `${count} queued message${count === 1 ? "" : "s"}`;
 
 /** Time in which all signals of a continued process arrive, in ms. */
 const continueMs = 20;
@@ -90,6 +93,10 @@ class Chat {
   #interrupted = false;
   /** The gateway has not yet answered a request to stop. */
   #stopping = false;
+  /** The last message, as typed, if it was stopped or failed. */
+  #unanswered: string | undefined;
+  /** The messages, as typed, that a stop has withdrawn. */
+  readonly #withdrawn: string[] = [];
   /** The external editor uses the terminal. */
   #editing = false;
   #continuing: NodeJS.Timeout | undefined;
@@ -205,7 +212,11 @@ class Chat {
 
   #runOwn(command: OwnCommand): void {
     if (command === "quit") this.leave();
-    else void this.#edit();
+    else if (command === "edit") void this.#edit();
+    else if (this.#unanswered !== undefined) {
+      this.#screen.print(drawable(`> ${this.#unanswered.replaceAll("\n", "\n  ")}`));
+      void this.#say(this.#unanswered);
+    } else this.note(nothingToRetry);
   }
 
   async #say(typed: string): Promise<void> {
@@ -222,9 +233,26 @@ class Chat {
     if (files.length > 0) this.note(`attached: ${files.map(({ filename }) => filename).join(", ")}`);
     const outcome = await this.#runs.send(conversation, message, files);
     if (this.#refusal !== undefined) return;
+    const { status } = outcome;
+    if (status === "withdrawn") {
+      // A command before other text would not be that command.
+      if (parseCommand(message) === undefined) this.#withdrawn.push(typed);
+      else this.note(`not executed: ${typed}`);
+      return;
+    }
     const isHelp = message === "/help" || message === "/?";
     const text = isHelp ? `${outcome.text}\n${chatHelp}` : outcome.text;
-    this.#runs.outcome({ ...outcome, text });
+    const isUnanswered = canRetry(message, outcome);
+    if (isUnanswered || status === "answered") this.#unanswered = isUnanswered ? typed : undefined;
+    this.#runs.outcome({ ...outcome, text }, isUnanswered);
+  }
+
+  /** Returns the messages that were queued and did not begin to the prompt, before its text. */
+  #returnWithdrawn(): void {
+    const withdrawn = this.#withdrawn.splice(0);
+    if (withdrawn.length === 0) return;
+    this.note(`${queuedMessages(withdrawn.length)} returned to the prompt`);
+    this.#prompt.setText([...withdrawn, this.#prompt.text].filter((text) => text !== "").join("\n\n"));
   }
 
   #interrupt(): void {
@@ -248,13 +276,17 @@ class Chat {
       .catch(({ message }: Error) => this.note(message))
       .finally(() => {
         this.#stopping = false;
+        this.#returnWithdrawn();
       });
   }
 
   #goodbye(): string {
+    const { here, inbox } = this.#options.conversation.queued;
+    const unsent = here.map((message) => `not sent: ${shorten(message, 200)}\n`).join("");
+    const later = inbox > 0 ? `; ${queuedMessages(inbox)} will be answered after it` : "";
     return this.#stopping
       ? "left before the gateway confirmed the stop; `gsv session preview` shows how the run ended\n"
-      : `left; ${this.#options.whenLeft}\n`;
+      : `left; ${this.#options.whenLeft}${later}\n${unsent}`;
   }
 
   async #edit(): Promise<void> {

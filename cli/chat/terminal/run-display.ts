@@ -3,6 +3,7 @@ import { textOf } from "../../../shared/protocol/messages.ts";
 import { isCommandEnd } from "../../../shared/session/command-end.ts";
 import { percentText } from "../../../shared/session/commands/context-command.ts";
 import { spendingText } from "../../../shared/session/commands/cost-command.ts";
+import { shorten } from "../../app/columns.ts";
 import type { Style } from "../../app/terminal.ts";
 import { drawable } from "../../app/text-width.ts";
 import type { AttachedFile } from "../attached-files.ts";
@@ -23,8 +24,8 @@ export class RunDisplay {
   readonly #style: Style;
   readonly #layout: Layout;
   readonly #costLine: boolean;
-  /** The progress of the messages without an outcome, oldest first. */
-  readonly #waiting = new Set<Progress>();
+  /** The messages without an outcome by their progress, oldest first. */
+  readonly #waiting = new Map<Progress, string>();
   readonly #ticks: NodeJS.Timeout;
   #reply: ReplyView | undefined;
   #drawing: NodeJS.Timeout | undefined;
@@ -45,7 +46,7 @@ export class RunDisplay {
     files: readonly AttachedFile[],
   ): Promise<TurnOutcome> {
     const progress = new Progress();
-    this.#waiting.add(progress);
+    this.#waiting.set(progress, message);
     const onStep = (step: RunStep) => {
       progress.update(step);
       this.#step(step);
@@ -73,12 +74,13 @@ export class RunDisplay {
     this.#screen.show(undefined);
   }
 
-  /** Shows how a message ended. */
-  outcome({ status, text, error, turn }: TurnOutcome): void {
+  /** Shows how a message ended. @param canRetry whether /retry sends it again */
+  outcome({ status, text, error, turn }: TurnOutcome, canRetry: boolean): void {
     this.#endReply();
     if (status === "command") this.text(text);
     if (status === "failed") this.#screen.print(this.#style.red(drawable(`error: ${error}`)));
     if (status === "stopped") this.note("stopped");
+    if (canRetry) this.note("/retry sends it again");
     if (turn && this.#costLine) this.note(turnLine(turn));
     this.#screen.print("");
     this.#working();
@@ -137,10 +139,11 @@ export class RunDisplay {
     }
   }
 
-  /** Shows the progress of the oldest message without an outcome. */
+  /** Shows the progress of the oldest message without an outcome, and below it the messages that wait. */
   #working(): void {
-    const [oldest] = this.#waiting;
-    this.#screen.status(drawable(oldest?.rows().join("\n") ?? ""));
+    const [oldest] = this.#waiting.keys();
+    const rows = [...(oldest?.rows() ?? []), ...queueLines(this.#waiting)];
+    this.#screen.status(rows.map((row) => drawable(row)).join("\n"));
   }
 
   #stream(text: string): void {
@@ -162,6 +165,21 @@ export class RunDisplay {
     this.#reply = undefined;
     this.#screen.show(undefined);
   }
+}
+
+/** Max number of queued messages that are listed. */
+const maxListed = 5;
+
+/** One line for each message that has not begun: `queued 2: its text`. */
+function queueLines(waiting: ReadonlyMap<Progress, string>): string[] {
+  const lines = [...waiting]
+    .filter(([{ queued }]) => queued)
+    .map(([{ queued }, text], at) => {
+      const note = queued === "here" ? " (not sent yet)" : "";
+      return `queued ${at + 1}${note}: ${shorten(text, 200)}`;
+    });
+  const more = lines.length - maxListed;
+  return more > 0 ? [...lines.slice(0, maxListed), `… and ${more} more`] : lines;
 }
 
 /** Formats what a turn used, and how full the context window is: `2 calls, 1,234 in, 56 out, $0.0042; context 6%`. */

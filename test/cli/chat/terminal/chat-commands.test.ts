@@ -57,6 +57,6 @@ describe("slash commands in a chat at a terminal", () => {
     ])
       expect(unknownCommand(message)).toBeUndefined();
     const others = completedCommands.filter(({ word }) => parseCommand(`/${word}`) === undefined);
-    expect(others.map(({ word }) => word)).toEqual(["edit", "quit", "exit"]);
+    expect(others.map(({ word }) => word)).toEqual(["edit", "retry", "quit", "exit"]);
   });
 });

@@ -48,7 +48,9 @@ describe("leaving a chat at a terminal", () => {
     await chat.terminal.sees("(stopped)");
     chat.terminal.type("\u0003");
     expect(await chat.terminal.ended).toBe(0);
-    expect(chat.terminal.text()).toMatch(/\(stopping; Ctrl-C again leaves\)\n\(stopped\)\n\n>$/);
+    expect(chat.terminal.text()).toMatch(
+      /\(stopping; Ctrl-C again leaves\)\n\(stopped\)\n\(\/retry sends it again\)\n\n>$/,
+    );
   });
 
   it("reports an unconfirmed stop when the user leaves before the gateway answers it", async () => {

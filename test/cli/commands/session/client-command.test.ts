@@ -139,8 +139,25 @@ describe("gsv client --lines", () => {
     expect(await run(["--lines"], { input: "one\ntwo\n" })).toMatchObject({
       code: 1,
       stdout: "yes\n",
-      stderr: "gsv: no\n",
+      stderr: "gsv: no\ngsv: /retry sends it again\n",
     });
+  });
+
+  it("sends a failed message again for the line /retry, and offers that with --json, too", async () => {
+    let asked = 0;
+    answering(({ params: { runId }, emit }) => {
+      if (asked++ === 0) emit("chat", { runId, sessionKey, state: "error", error: "no" });
+      else emit("chat", { runId, sessionKey, state: "final", message: assistant("yes") });
+      return { status: "started", runId };
+    });
+    const { stdout, stderr } = await run(["--lines", "--json"], { input: "/retry\none\n/retry\n" });
+    const results = linesOf(stdout).filter((line) => (line as { type: string }).type === "result");
+    expect(results).toEqual([
+      expect.objectContaining({ message: "one", status: "failed", retry: "/retry" }),
+      expect.objectContaining({ message: "one", status: "answered", text: "yes" }),
+    ]);
+    expect(results[1]).not.toHaveProperty("retry");
+    expect(stderr).toBe("gsv: nothing to send again: the last message was not stopped and did not fail\n");
   });
 
   it("accepts no message argument", async () => {

@@ -100,6 +100,21 @@ describe("Ctrl-C in gsv client with a message", () => {
     });
   });
 
+  it("withdraws a queued message", async () => {
+    runsFor(({ params: { message } }) => ({
+      ...{ status: "command", command: "stop" },
+      response: `Stopped before they began: ${message.slice(6)}.`,
+    }));
+    const ended = run(["one"]);
+    await arrived(1);
+    interrupt();
+    expect(await ended).toEqual({
+      code: 130,
+      stdout: "",
+      stderr: "gsv: the message was removed from the queue before its run began\n",
+    });
+  });
+
   it("leaves at the second Ctrl-C, and reports that the run continues", async () => {
     expect(await interruptedTwice(["one"])).toEqual({
       code: 130,
