@@ -44,6 +44,7 @@ const replyBlock = v.variant("type", [
   }),
 ]);
 const tokens = v.pipe(v.number(), v.minValue(0));
+const cost = v.object(v.entriesFromList(["input", "output", "cacheRead", "cacheWrite", "total"], tokens));
 const userMessage = v.object({
   role: v.literal("user"),
   content: v.union([v.string(), userContent]),
@@ -62,7 +63,11 @@ const reply = v.object({
   provider: optionalText,
   model: optionalText,
   usage: v.optional(
-    v.object(v.entriesFromList(["input", "output", "cacheRead", "cacheWrite", "totalTokens"], tokens)),
+    v.object({
+      ...v.entriesFromList(["input", "output", "cacheRead", "cacheWrite", "totalTokens"], tokens),
+      cost: v.optional(v.union([tokens, cost])),
+      unpriced: v.optional(v.literal(true)),
+    }),
   ),
   stopReason: optionalText,
   errorMessage: optionalText,

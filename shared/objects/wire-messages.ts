@@ -7,6 +7,7 @@ import {
   toolCallsOf,
   type UserMessage,
 } from "../protocol/messages.ts";
+import { noUsage, piUsage } from "../protocol/stored-message.ts";
 
 /** How providers differ in the transcripts that they accept (docs/reference/model-wires.md). */
 export interface WireRules {
@@ -21,9 +22,6 @@ export interface WireReader {
   api?: string;
   provider?: string;
 }
-
-/** The usage of replies without one: pi-ai requires the field. */
-const noUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
 
 /** Tool names that every provider accepts: at most 64 of these characters, the first not a digit or `-`. */
 const maxName = 64;
@@ -99,7 +97,7 @@ function wireReply(message: AssistantMessage, idOf: (call: ToolCallBlock) => str
       arguments: wireArguments(call.arguments),
     };
   });
-  return { ...message, usage: message.usage ?? noUsage, content };
+  return { ...message, usage: piUsage(message.usage ?? noUsage), content };
 }
 
 /** Removes thinking at the end of a reply, for example of an interrupted answer: providers reject it there. */
@@ -187,7 +185,7 @@ const endedText = "(The turn was ended here, before an answer.)";
 const goesOnText = "(The active objects follow.)";
 
 function filler(text: string, timestamp: number): AssistantMessage {
-  return { role: "assistant", content: [{ type: "text", text }], usage: noUsage, timestamp };
+  return { role: "assistant", content: [{ type: "text", text }], usage: piUsage(noUsage), timestamp };
 }
 
 /**

@@ -75,8 +75,27 @@ export interface Usage {
   cacheRead: number;
   cacheWrite: number;
   totalTokens: number;
-  /** US dollars, by the price list of pi-ai at the time, otherwise as the server reports it (`usage.cost`). Absent without either. */
-  cost?: number;
+  /**
+   * US dollars, by the price list of pi-ai at the time, otherwise the total that the server reports. In replies of earlier
+   * versions the total alone, absent when it is unknown.
+   */
+  cost?: UsageCost | number;
+  /** The price is unknown: `cost` is zero. */
+  unpriced?: true;
+}
+
+/** US dollars, as in pi-ai's messages. */
+export interface UsageCost {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  total: number;
+}
+
+/** The usage that replies are stored with. */
+export interface PiUsage extends Usage {
+  cost: UsageCost;
 }
 
 /** Where a user's message came from. */

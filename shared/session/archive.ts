@@ -1,6 +1,7 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip, gunzipSync } from "node:zlib";
 import type { Message } from "../protocol/messages.ts";
+import { parseMessage } from "../protocol/stored-message.ts";
 import { type Bucket, type Metadata, PreconditionFailed, type Table } from "../world/world.ts";
 import { agentIdOf } from "./key/session-key.ts";
 import { messageCount, type SessionState } from "./state.ts";
@@ -128,7 +129,7 @@ async function* toLines(messages: AsyncIterable<Message> | Iterable<Message>): A
  * @throws when there is none, or it is damaged
  */
 export async function* readArchive(bucket: Bucket, key: string): AsyncGenerator<Message> {
-  for await (const line of readArchiveLines(bucket, key)) yield JSON.parse(line) as Message;
+  for await (const line of readArchiveLines(bucket, key)) yield parseMessage(line);
 }
 
 /** The lines of an archive, read at once (for parts, which are small); undefined when there is none. */

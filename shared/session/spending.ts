@@ -1,6 +1,7 @@
 import type { ConfigurationStore } from "../configuration/store.ts";
 import type { Usage } from "../protocol/messages.ts";
 import type { CostResult, Spending } from "../protocol/session-results.ts";
+import { noUsage, piUsage } from "../protocol/stored-message.ts";
 import { localTime, timeOfDay } from "../runtime/zoned-time.ts";
 import type { Step } from "../world/expression.ts";
 import type { Table } from "../world/world.ts";
@@ -13,11 +14,10 @@ export const nothingSpent: Spending = {
   ...{ dollars: 0, unpriced: 0 },
 };
 
-/** The spending of one model call. When the provider reported no cost, its price is unknown. */
-export function spendingOf(usage: Usage | undefined): Spending {
-  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, cost } = usage ?? {};
-  const unpriced = cost === undefined ? 1 : 0;
-  return { calls: 1, input, output, cacheRead, cacheWrite, dollars: cost ?? 0, unpriced };
+/** The spending of one model call. */
+export function spendingOf(usage: Usage = noUsage): Spending {
+  const { input, output, cacheRead, cacheWrite, cost, unpriced } = piUsage(usage);
+  return { calls: 1, input, output, cacheRead, cacheWrite, dollars: cost.total, unpriced: unpriced ? 1 : 0 };
 }
 
 export function addSpending(one: Spending, other: Spending): Spending {

@@ -1,5 +1,6 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
+import { parseMessage } from "../protocol/stored-message.ts";
 import { absent, any, atMost, equal, set } from "../world/expression.ts";
 import { type Bucket, ConditionFailed, succeeds } from "../world/world.ts";
 import { bodySize, deleteBody, readBodies, type SessionStore, storeBody } from "./bodies.ts";
@@ -102,7 +103,7 @@ export async function readMessages(
   const bodies = await readBodies(bucket, items);
   return bodies.map((body, i) => {
     if (body === undefined) throw new Error(`the body of message ${items[i]?.sk} is missing`);
-    return JSON.parse(body) as Message;
+    return parseMessage(body);
   });
 }
 

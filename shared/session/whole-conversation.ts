@@ -1,5 +1,6 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
+import { parseMessage } from "../protocol/stored-message.ts";
 import type { Bucket, Table } from "../world/world.ts";
 import { findArchives, partTime, readArchiveLines } from "./archive.ts";
 import { readSession } from "./sessions.ts";
@@ -101,7 +102,7 @@ export async function readConversation(
         if (isReplaced(source, line++, text)) continue;
         bytes += Buffer.byteLength(text);
         if (bytes > maxBytes) throw tooLarge(maxBytes);
-        messages.push(JSON.parse(text) as Message);
+        messages.push(parseMessage(text));
       }
       const part = conversation.parts[source];
       if (part !== undefined) parts.push({ at: partTime(part), messages: messages.length });

@@ -27,7 +27,7 @@ const reply = {
     cacheRead: 20480,
     cacheWrite: 1411,
     totalTokens: 23335,
-    cost: 0.0171234,
+    cost: { input: 0.0037, output: 0.00315, cacheRead: 0.006, cacheWrite: 0.0053, total: 0.0171234 },
   },
 };
 

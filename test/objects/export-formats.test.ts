@@ -34,7 +34,10 @@ const messages: Message[] = [
     api: "anthropic-messages",
     provider: "anthropic",
     model: "claude",
-    usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3 },
+    usage: {
+      ...{ input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, unpriced: true },
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+    },
     stopReason: "toolUse",
     context: { prompt: "p", tail: "t", active: "a", model: "anthropic/claude" },
     timestamp: at + 1000,

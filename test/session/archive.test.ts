@@ -7,6 +7,7 @@ import {
   listArchives,
   loadArchiveLines,
   readArchive,
+  readArchiveLines,
 } from "../../shared/session/archive.ts";
 import { listSessions, patchSession, readSession } from "../../shared/session/sessions.ts";
 import { newSession, type SessionState } from "../../shared/session/state.ts";
@@ -81,6 +82,23 @@ describe("agents/{agentId}/sessions/{sessionId}.jsonl.gz", () => {
     const messages: Message[] = texts.map((content, i) => ({ role: "user", content, timestamp: i }));
     const key = await archiveSession(state, await sessionWith("s-text", messages), 1);
     expect(await all(readArchive(state.bucket, key))).toEqual(messages);
+  });
+
+  it("has pi-ai's cost in each line, also of replies that an earlier version stored", async () => {
+    const tokens = { input: 3, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 5 };
+    const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+    const cost = { ...none, input: 0.1, output: 0.2, total: 0.3 };
+    const usages = [{ ...tokens, cost: 0.25 }, tokens, { ...tokens, cost }];
+    const messages = usages.map(
+      (usage): Message => ({ role: "assistant", content: [], usage, timestamp: 1 }),
+    );
+    const key = await archiveSession(state, await sessionWith("s-usage", messages), 1);
+    const lines: unknown[] = await all(readArchiveLines(state.bucket, key));
+    expect(lines.map((line) => JSON.parse(String(line)).usage)).toEqual([
+      { ...tokens, cost: { ...none, total: 0.25 } },
+      { ...tokens, cost: { ...none, total: 0 }, unpriced: true },
+      { ...tokens, cost },
+    ]);
   });
 
   it("throws when it is damaged, instead of returning a shorter conversation", async () => {

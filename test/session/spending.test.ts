@@ -96,7 +96,10 @@ describe("the spending of a turn", () => {
   it("is stored with each reply, and sent to clients with the answer", async () => {
     await say();
     const reply = (await bench.live(sessionKey)).at(-1) as AssistantMessage;
-    expect(reply.usage).toMatchObject({ ...usage, cost: expect.closeTo(0.015) });
+    expect(reply.usage).toMatchObject({
+      ...usage,
+      cost: { output: expect.closeTo(0.0015), total: expect.closeTo(0.015) },
+    });
     const events = bench.posted
       .map(({ frame }) => frame as EventFrame)
       .filter(({ event }) => event === "chat");

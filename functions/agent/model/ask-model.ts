@@ -6,7 +6,8 @@ import type {
   Tool,
 } from "@earendil-works/pi-ai";
 import { toWire, type WireRules } from "../../../shared/objects/wire-messages.ts";
-import type { AssistantMessage, ToolDefinition } from "../../../shared/protocol/messages.ts";
+import type { AssistantMessage, ToolDefinition, Usage } from "../../../shared/protocol/messages.ts";
+import { piUsage } from "../../../shared/protocol/stored-message.ts";
 import { bedrockProvider, compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
 import type { Deadline } from "./deadline.ts";
 import type { FailedCall } from "./failure-sentence.ts";
@@ -67,7 +68,7 @@ export async function askOnce(
       return failed(`the model refused to answer; ${providerWords(watch.refusal)}`);
     return {
       status: "answered",
-      message: toStored(message, hasPrice(model) ? message.usage.cost.total : watch.cost),
+      message: toStored(message, hasPrice(model) ? message.usage.cost : watch.cost),
     };
   } catch (error) {
     if (call.signal.aborted) return { status: "aborted" };
@@ -125,7 +126,7 @@ function hasPrice({ cost }: Model<Api>): boolean {
 }
 
 /** A reply as the transcript stores it: everything that the provider needs to see again, without the client's diagnostics. */
-function toStored(message: PiReply, cost: number | undefined): AssistantMessage {
+function toStored(message: PiReply, cost: Usage["cost"]): AssistantMessage {
   const { content, api, provider, model, usage, stopReason, timestamp } = message;
   const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
   return {
@@ -134,10 +135,14 @@ function toStored(message: PiReply, cost: number | undefined): AssistantMessage 
     api,
     provider,
     model,
-    usage: {
-      ...{ input, output, cacheRead, cacheWrite, totalTokens },
+    usage: piUsage({
+      input,
+      output,
+      cacheRead,
+      cacheWrite,
+      totalTokens,
       ...(cost === undefined ? {} : { cost }),
-    },
+    }),
     stopReason,
     timestamp,
   };

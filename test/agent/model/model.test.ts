@@ -64,11 +64,14 @@ it.each([
   });
 });
 
+const free = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+
 it("a server's reported cost is recorded if the catalogue has no price: the offline model is free", async () => {
   const offline = await startOfflineModel();
   const { outcome } = await call({ provider: "openai-compatible", id: "offline", baseUrl: offline.url });
   await offline.close();
-  expect(outcome).toMatchObject({ status: "answered", message: { usage: { cost: 0 } } });
+  expect(outcome).toMatchObject({ status: "answered", message: { usage: { cost: free } } });
+  expect(outcome).not.toHaveProperty("message.usage.unpriced");
 });
 
 it("another refusal is shown unchanged", async () => {
