@@ -18,9 +18,9 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/webhook/{redelivery,handler}",
   ],
   "shared/cron": [
-    "test/cron/{schedule-words,run-times,job-epoch,job-changes,jobs,job-runs,job-costs,cron-tool,former-owner}",
+    "test/cron/{schedule-words,run-times,job-changes,jobs,job-runs,job-costs,cron-tool,former-owner}",
     "test/cli/commands/cron/cron-commands",
-    "test/cron/killed-run",
+    "test/cron/{job-epoch,killed-run}",
   ],
   "shared/transfer": ["test/transfer/{transfer-steps,transfer-parts}", "test/transfer/*"],
   "shared/recall": ["test/recall/**", "test/cli/commands/session/search-command"],
