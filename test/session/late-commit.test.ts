@@ -1,7 +1,15 @@
 import { expect, it } from "vitest";
 import { createMemoryTable } from "../../local/world/local-table.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
-import { acquire, commit, commitEntry, releaseIdle, releaseWaiting } from "../../shared/session/lease.ts";
+import {
+  acquire,
+  commit,
+  commitEntry,
+  leaseMs,
+  releaseIdle,
+  releaseWaiting,
+  renew,
+} from "../../shared/session/lease.ts";
 import { newRun, waitingFor } from "../../shared/session/run.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { assign, metaKey } from "../../shared/session/state.ts";
@@ -68,3 +76,36 @@ it.each(["idle", "waiting"])(
     expect(await readSession(table, sessionKey)).toMatchObject({ owner: "holder" });
   },
 );
+
+it("an acquire whose response was lost finds its own lease, and no other", async () => {
+  const table = createMemoryTable();
+  await appendEntry(table, sessionKey, message("m"), 0);
+  const twice: Table = {
+    ...table,
+    async update(...write) {
+      await table.update(...write);
+      return table.update(...write);
+    },
+  };
+  expect(await acquire(twice, sessionKey, "holder", 0)).toMatchObject({ lease: { sessionKey, epoch: 1 } });
+  expect(await acquire(table, sessionKey, "other", 0)).toBeUndefined();
+  expect(await acquire(table, "agent:main:none", "other", 0)).toBeUndefined();
+});
+
+it("a renewed lease lasts as long as a new one", async () => {
+  const { table, lease } = await heldSession();
+  await renew(table, lease, 20_000);
+  expect(await acquire(table, sessionKey, "other", 20_000 + leaseMs)).toBeUndefined();
+  expect(await acquire(table, sessionKey, "other", 20_001 + leaseMs)).toMatchObject({ lease: { epoch: 2 } });
+});
+
+it("two messages that create a session at the same time are both accepted", async () => {
+  const table = createMemoryTable();
+  const put: Table["put"] = async (...write) => {
+    await appendEntry(table, sessionKey, message("first"), 0);
+    return table.put(...write);
+  };
+  expect(await appendEntry({ ...table, put }, sessionKey, message("second"), 0)).toMatchObject({
+    ...{ accepted: true, state: { inbox: [{ id: "first" }, { id: "second" }] } },
+  });
+});
