@@ -123,6 +123,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
   socket: [
     wholeTable,
     { resource: "listIndex", actions: ["dynamodb:Query"] },
+    // After a node has disconnected: the sessions that may wait for it.
+    { resource: "dueIndex", actions: ["dynamodb:Query"] },
     // A transfer into a workspace is a multipart upload, which is aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
     { resource: "mediaObjects", actions: ["s3:PutObject"] },

@@ -19,7 +19,7 @@ import type { Recall } from "../../shared/recall/recall.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { SkillLister } from "../../shared/skills/skill-lister.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
-import type { Bucket, Presigner, Schedules, Sockets, WakeAgent } from "../../shared/world/world.ts";
+import type { Bucket, Presigner, Schedules, Sockets, WakeAgent, World } from "../../shared/world/world.ts";
 
 /** The dependencies of the socket function, built once at cold start. */
 export interface Gateway extends AccountTools {
@@ -41,6 +41,7 @@ export interface Gateway extends AccountTools {
   connected: Map<string, Caller>;
   /** The slot of anonymous sockets for which this function last scheduled the timer. */
   closing: { slot?: number };
+  pause: World["pause"];
   /** Whether sockets without an Authorization header are refused. */
   requiresHeader: boolean;
 }

@@ -15,6 +15,7 @@ import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { createSkillLister } from "../../shared/skills/skill-lister.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
+import { endLostCalls } from "./calls/end-lost-calls.ts";
 import { handleFrame } from "./frame.ts";
 import type { Gateway } from "./gateway.ts";
 import { closeSocket, openSocket } from "./socket-lifecycle.ts";
@@ -45,12 +46,18 @@ async function route(
     case "CONNECT":
       return { statusCode: await openSocket(gateway, connectionId, connectedAt, bearerOf(headers)) };
     case "DISCONNECT":
-      await closeSocket(gateway, connectionId, connectedAt);
+      await disconnect(gateway, connectionId, connectedAt);
       return { statusCode: 200 };
     case "MESSAGE":
       await handleFrame(gateway, { connectionId, openedAt: connectedAt }, body);
       return { statusCode: 200 };
   }
+}
+
+/** Removes the socket, and ends the calls that its node was running, which may take longer than the grace period. */
+async function disconnect(gateway: Gateway, connectionId: string, openedAt: number): Promise<void> {
+  const nodeId = await closeSocket(gateway, connectionId, openedAt);
+  if (nodeId !== undefined) await endLostCalls(gateway, nodeId, connectionId);
 }
 
 function createGateway(world: World): Gateway {
@@ -87,6 +94,7 @@ function createGateway(world: World): Gateway {
     closing: {},
     requiresHeader: world.requiresHeader ?? false,
     now,
+    pause: world.pause,
   };
 }
 

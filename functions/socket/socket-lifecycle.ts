@@ -68,17 +68,23 @@ async function scheduleClose({ schedules, closing }: Gateway, openedAt: number):
  * Handles the route `$disconnect`: removes the connection and its peer. For a node, fails the requests that wait for it. For
  * a client, cancels the calls that it waits for.
  * @param openedAt epoch ms, by API Gateway's clock; not needed for a socket that has sent a token
+ * @returns the node's id; undefined for other peers
  */
-export async function closeSocket(gateway: Gateway, connectionId: string, openedAt?: number): Promise<void> {
+export async function closeSocket(
+  gateway: Gateway,
+  connectionId: string,
+  openedAt?: number,
+): Promise<string | undefined> {
   const wasConnected = gateway.connected.delete(connectionId);
   const isAnonymous = !wasConnected && openedAt !== undefined;
-  if (isAnonymous && (await dropAnonymous(gateway.table, { connectionId, openedAt }))) return;
+  if (isAnonymous && (await dropAnonymous(gateway.table, { connectionId, openedAt }))) return undefined;
   const peer = await dropConnection(gateway.table, connectionId);
   if (peer?.mode === "client") await cancelCallsOf(gateway, connectionId);
-  if (peer?.mode !== "node") return;
+  if (peer?.mode !== "node") return undefined;
   await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
   const back = await readPeer(gateway.table, "node", peer.id, gateway.now());
   if (!back) await tellNodeChange(gateway, { nodeId: peer.id, connected: false, tools: [] });
+  return peer.id;
 }
 
 /** Cancels the calls that a client has sent to nodes: it no longer waits for them. */

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { atExpression } from "../../shared/world/schedule-time.ts";
 import { openFormatted } from "../../shared/world/stored-format.ts";
 import type { Schedules, Secrets, Sockets, World } from "../../shared/world/world.ts";
@@ -38,7 +39,15 @@ export function openLocalWorld(machine: Machine, options: LocalWorldOptions): Wo
     },
     webhookUrl: options.webhookUrl,
     now: Date.now,
+    pause: openPauses(machine),
   };
+}
+
+/** Pauses that end when the machine closes. */
+function openPauses(machine: Machine): World["pause"] {
+  const closing = new AbortController();
+  machine.onClose(async () => closing.abort());
+  return (ms) => setTimeout(ms, true, { signal: closing.signal }).catch(() => false);
 }
 
 /** Sends directly to the open connections of the local WebSocket API, within API Gateway's limits. */

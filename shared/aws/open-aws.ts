@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import {
   ApiGatewayManagementApiClient,
   DeleteConnectionCommand,
@@ -40,6 +41,7 @@ export function openAws(environment: Environment = readEnvironment()): World {
     webhookUrl: environment.webhookUrl,
     requiresHeader: environment.requireHeader !== undefined,
     now: Date.now,
+    pause: (ms) => setTimeout(ms, true),
   };
 }
 

@@ -10,6 +10,11 @@ export interface PendingCall {
   /** The node, or the session (`answererOf`), that has to answer. */
   nodeId: string;
   tool: string;
+  /**
+   * The process of the node that runs the call: its `instance`, or empty if it names none. Absent if no process runs it: it
+   * waits for a session or a transfer.
+   */
+  process?: string;
   /** Present when a session has to answer. */
   asked?: AskedSession;
 }

@@ -26,6 +26,8 @@ export interface World {
   requiresHeader?: boolean;
   /** Epoch milliseconds. */
   now(): number;
+  /** Waits. @returns false if the gateway stops before the time has passed */
+  pause(ms: number): Promise<boolean>;
 }
 
 /** A read of one partition, in the order of the sort key. Items past `limit` are not read. */

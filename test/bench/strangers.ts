@@ -85,6 +85,7 @@ async function run(kind: Kind): Promise<Bill> {
     wake: async () => {},
     requiresHeader: kind === "refused without a header",
     now: () => clock,
+    pause: async () => true,
   };
   const context = { awsRequestId: "c6af9ac6-7b61-11e6-9a41-93e8deadbeef" } as never;
   const invoke = async (megabytes: number, call: () => Promise<unknown>): Promise<unknown> => {

@@ -88,18 +88,30 @@ export class CommandBench {
     await this.state?.close();
   }
 
-  /** Connects the node on a new socket. */
-  async reconnect(): Promise<void> {
+  /** Connects the node on a new socket. @param process the process of the node, if it names one */
+  async reconnect(process?: string): Promise<void> {
     this.#connection = `n-${++this.#connections}`;
-    await this.connect(this.#connection, nodeId);
+    await this.connect(this.#connection, nodeId, process);
+  }
+
+  /** The node's current socket. */
+  get connection(): string {
+    return this.#connection;
+  }
+
+  /** Reports that a socket has ended. */
+  end(connectionId = this.#connection): Promise<void> {
+    return this.#gateway.end(connectionId);
   }
 
   /** Connects a node. */
-  async connect(connectionId: string, id: string): Promise<void> {
+  async connect(connectionId: string, id: string, process?: string): Promise<void> {
     const token = this.#tokens.get(id) ?? (await this.world.token(["node"])).token;
     this.#tokens.set(id, token);
     await this.#gateway.open(connectionId, token);
-    await this.#gateway.request(connectionId, "connect", nodeParams(id, ["Bash", "Process"]));
+    const params = nodeParams(id, ["Bash", "Process"]);
+    const client = { ...params.client, ...(process === undefined ? {} : { instance: process }) };
+    await this.#gateway.request(connectionId, "connect", { ...params, client });
   }
 
   /** A cold start of the socket function. */

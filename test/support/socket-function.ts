@@ -29,6 +29,8 @@ export interface SocketWorld {
   schedules: { made: { name: string; at: number; event: TimerEvent }[]; refuse: boolean };
   /** How far the clock is ahead, in milliseconds. */
   clock: { later: number };
+  /** What happens while a function waits. */
+  meanwhile: { act(): Promise<unknown> };
   now(): number;
   /** Starts a cold instance. @param table replaces the world's own */
   start(table?: Table): SocketFunction;
@@ -46,6 +48,7 @@ export function openSocketWorld(state: State): SocketWorld {
   const unclosable: SocketWorld["unclosable"] = new Map();
   const schedules: SocketWorld["schedules"] = { made: [], refuse: false };
   const clock = { later: 0 };
+  const meanwhile: SocketWorld["meanwhile"] = { act: async () => {} };
   const now = () => Date.now() + clock.later;
   const sockets: Sockets = {
     async post(connectionId, frame) {
@@ -73,6 +76,11 @@ export function openSocketWorld(state: State): SocketWorld {
     secrets: state.openSecrets("/test"),
     wake: async () => {},
     now,
+    async pause(ms) {
+      await meanwhile.act();
+      clock.later += ms;
+      return true;
+    },
   };
   return {
     outside: world,
@@ -81,6 +89,7 @@ export function openSocketWorld(state: State): SocketWorld {
     unclosable,
     schedules,
     clock,
+    meanwhile,
     now,
     start: (table = state.table) => start({ ...world, table }, posted),
     token: (scopes) => createToken(state.table, { name: `token ${++named}`, scopes }, now()),

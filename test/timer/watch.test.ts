@@ -31,6 +31,7 @@ const worldOver = (table: Table): World => ({
   wake: async () => {},
   requiresHeader: false,
   now: () => clock,
+  pause: async () => true,
 });
 const fire = (event: TimerEvent) => createTimerHandler(worldOver(state.table))(event, context);
 const request = () =>

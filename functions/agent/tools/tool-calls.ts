@@ -7,6 +7,7 @@ import { log } from "../../../shared/runtime/log.ts";
 import { answererOf } from "../../../shared/session/asked-session.ts";
 import { type CallAddress, encodeCallAddress } from "../../../shared/session/call-address.ts";
 import { putIntent, putOutcome, recordResult, settleIntent } from "../../../shared/session/calls.ts";
+import { whyLost } from "../../../shared/session/lost-calls.ts";
 import type { PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionWriter } from "../session-writer.ts";
@@ -55,7 +56,7 @@ export async function planCalls(
     const found = turn.nodeTools.get(call.name);
     if (!found) return { call, address, by: "nobody", error: `Tool not found: ${call.name}` };
     const payload = { tool: found.bareName, args: call.arguments };
-    const node = sentToNode(agent, address, { nodeId: found.node.id, event: "tool.invoke", payload });
+    const node = sentToNode(agent, turn, address, { nodeId: found.node.id, event: "tool.invoke", payload });
     return { call, address, by: "node", node };
   });
   return Promise.all(planned);
@@ -65,12 +66,19 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function sentToNode(agent: Agent, address: CallAddress, call: AddressedCall): BegunCall {
-  const start = async () => {
-    const error = await dispatchCall(agent, address, call);
+function sentToNode(
+  agent: Agent,
+  { nodes }: Pick<ToolTurn, "nodes">,
+  address: CallAddress,
+  call: AddressedCall,
+): BegunCall {
+  const { nodeId } = call;
+  const process = nodes.find(({ id }) => id === nodeId)?.instance ?? "";
+  const start = async (sentTo: string | undefined) => {
+    const error = await dispatchCall(agent, address, call, sentTo);
     return error === undefined ? undefined : { error };
   };
-  return { nodeId: call.nodeId, start };
+  return { nodeId, process, start };
 }
 
 /**
@@ -92,7 +100,8 @@ async function planNative(
   }
   if (!tool.asksNode && !tool.asksSession) return { call, address, by: "gateway", tool, args: parsed.output };
   const outcome = await runNativeTool(tool, parsed.output, { agent, turn, address });
-  if ("ask" in outcome) return { call, address, by: "node", node: sentToNode(agent, address, outcome.ask) };
+  if ("ask" in outcome)
+    return { call, address, by: "node", node: sentToNode(agent, turn, address, outcome.ask) };
   if ("begin" in outcome) return { call, address, by: "node", node: outcome.begin };
   if ("send" in outcome) return { call, address, by: "session", send: outcome.send };
   return {
@@ -109,7 +118,10 @@ export function pendingCalls(planned: readonly PlannedCall[], now: number): Reco
   return Object.fromEntries(
     planned.flatMap((one): [string, PendingCall][] => {
       const { id, name: tool } = one.call;
-      if (one.by === "node") return [[id, { nodeId: one.node.nodeId, tool }]];
+      if (one.by === "node") {
+        const { nodeId, process } = one.node;
+        return [[id, { nodeId, tool, ...(process === undefined ? {} : { process }) }]];
+      }
       if (one.by !== "session" || one.send.waitSeconds === 0) return [];
       const asked = askedSession(one.address, one.send, now);
       return [[id, { nodeId: answererOf(asked.sessionKey), tool, asked }]];
@@ -121,16 +133,20 @@ export function pendingCalls(planned: readonly PlannedCall[], now: number): Reco
 type AddressedCall = NodeCall & { nodeId: string };
 
 /**
- * Sends a call to its node. A repeat is harmless: a node runs a call id once.
+ * Sends a call to its node. A repeat is harmless: a process of a node runs a call id once, and another one does not get it.
+ * @param process the process that the call was first sent to (`PendingCall`)
  * @returns undefined when it was sent, otherwise the error for the model
  */
 export async function dispatchCall(
   agent: Pick<Agent, "table" | "sockets" | "now">,
   address: CallAddress,
   call: AddressedCall,
+  process?: string,
 ): Promise<string | undefined> {
   const node = await readPeer(agent.table, "node", call.nodeId, agent.now());
   if (!node) return `Node not connected: ${call.nodeId}`;
+  const lost = whyLost(process, node);
+  if (lost !== undefined) return lost;
   const callId = encodeCallAddress(address);
   const outcome = await agent.sockets.post(node.connectionId, nodeCallFrame(callId, call));
   const { sessionKey, runId } = address;
@@ -163,7 +179,7 @@ export async function carryOutCalls(
   const isPending = ({ call }: PlannedCall) => Object.hasOwn(run.pending, call.id);
   const sent = planned.map(async (one) => {
     if (one.by !== "node" || !isPending(one)) return;
-    const outcome = await one.node.start();
+    const outcome = await one.node.start(run.pending[one.call.id]?.process);
     if (outcome) await recordResult(agent, one.address, one.node.nodeId, outcome, agent.now());
   });
   const native = async () => {

@@ -53,6 +53,24 @@ it("reports a timeout to the model when a node vanishes during a call, and drops
   await back.close();
 });
 
+it("ends a call long before its deadline when its node does not come back, and says so", async () => {
+  let callId = "";
+  const node = await stack.node("laptop", {
+    Bash: (_args, id) => {
+      callId = id;
+      return undefined;
+    },
+  });
+  model.queue(...callsBash("it left"));
+  await stack.configure({ "timeouts.toolMs": 1_200_000 });
+  await new Promise((resolve) => setTimeout(resolve, 5_100));
+  await client.call("chat.send", { sessionKey: "leave", message: "go", runId: "leave" });
+  await until(() => callId !== "", "the node has the call");
+  node.socket.terminate();
+  expect((await client.ended("leave")).state).toBe("final");
+  expect(toolTurns()[0]?.text).toContain("the machine disconnected during the call");
+});
+
 it("uses the first result of a node that reconnects during a call", async () => {
   let callId = "";
   const node = await stack.node("laptop", {
@@ -62,8 +80,6 @@ it("uses the first result of a node that reconnects during a call", async () => 
     },
   });
   model.queue(...callsBash("got it"));
-  await stack.configure({ "timeouts.toolMs": 1_200_000 });
-  await new Promise((resolve) => setTimeout(resolve, 5_100));
   await client.call("chat.send", { sessionKey: "return", message: "go", runId: "return" });
   await until(() => callId !== "", "the node has the call");
   node.socket.terminate();

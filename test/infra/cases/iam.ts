@@ -36,7 +36,7 @@ export function iamCases(): void {
     });
 
     test("does not allow the same action on another resource", () => {
-      expect(roles.refusal("socket", "dynamodb:Query", `${table}/index/due`)).toBeDefined();
+      expect(roles.refusal("agent", "dynamodb:Query", `${table}/index/due`)).toBeDefined();
       expect(roles.refusal("agent", "dynamodb:GetItem", `${table}-2`)).toBeDefined();
       expect(roles.refusal("socket", "lambda:InvokeFunction", functionArn("timer"))).toBeDefined();
       expect(

@@ -34,7 +34,14 @@ function startSockets({ requiresHeader = false } = {}) {
   const posted: Frame[] = [];
   const closed: string[] = [];
   const world = {
-    ...{ table, requiresHeader, now, bucket: state.bucket, secrets: state.openSecrets("/gsv/test") },
+    ...{
+      table,
+      requiresHeader,
+      now,
+      pause: async () => true,
+      bucket: state.bucket,
+      secrets: state.openSecrets("/gsv/test"),
+    },
     sockets: {
       async post(_id: string, frame: Frame) {
         posted.push(frame);

@@ -83,6 +83,7 @@ export class Cloud {
           this.events.woken(sessionKey, configurationVersion),
         ),
       now: () => machine.now(),
+      pause: async () => true,
     };
   }
 

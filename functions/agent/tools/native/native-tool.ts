@@ -62,8 +62,14 @@ export type NativeOutcome =
 export interface BegunCall {
   /** The node that the session waits for; the answer is recorded as this node's. */
   nodeId: string;
-  /** Starts the work, or continues work that was already started. @returns the outcome, if it is known at once */
-  start(): Promise<CallOutcome | undefined>;
+  /** As in `PendingCall`. */
+  process?: string;
+  /**
+   * Starts the work, or continues work that was already started.
+   * @param process the stored one, of the first attempt
+   * @returns the outcome, if it is known at once
+   */
+  start(process: string | undefined): Promise<CallOutcome | undefined>;
 }
 
 /** A message to another session. `queued`: other work came before it when it was planned. */
