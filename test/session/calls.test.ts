@@ -236,14 +236,11 @@ describe("a run", () => {
   const sender = { channel: "slack", senderId: "u" };
 
   it.each<[string, Partial<Run>, object | undefined]>([
-    ["a client", {}, undefined],
     ["a client with an id", { senderId: "u" }, undefined],
     ["a message", { origin: { kind: "channel", channel: "slack" } as never, senderId: "u" }, sender],
     ["a message of nobody", { origin: { kind: "channel", channel: "slack" } as never }, undefined],
-    ["a job", { task: { kind: "cron", sender } as never }, sender],
     ["a heartbeat", { task: { kind: "heartbeat", sender } as never, senderId: "u" }, undefined],
     ["a command", { task: { kind: "exec", channel: "slack" } as never, senderId: "u" }, sender],
-    ["a client's command", { task: { kind: "exec" } as never, senderId: "u" }, undefined],
   ])("of %s works on behalf of its sender", (_, of, expected) => {
     expect(senderOf({ ...run, ...of })).toEqual(expected);
   });
@@ -267,14 +264,11 @@ describe("a run", () => {
 
   it.each<[string, Partial<SessionState>, boolean]>([
     ["nothing to do", {}, false],
-    ["a message", { inbox: [message] }, true],
     ["archived messages to delete", { clearFrom: 1 }, true],
     ["a model to call", { run: { ...run, phase: "model" } }, true],
     ["pending calls", { run }, false],
-    ["pending calls and a message", { run, inbox: [message] }, false],
     ["answered calls", { run: { ...run, pendingCount: 0 } }, true],
     ["a stop", { run, stop: "run" }, true],
-    ["the stop of another run", { run, stop: "other" }, false],
     ["a message and a lease until now", { inbox: [message], leaseUntil: 1000 }, false],
     ["a message and a lease that has expired", { inbox: [message], leaseUntil: 999 }, true],
   ])("needs the agent in a session with %s: %j → %s", (_, of, needs) => {

@@ -5,7 +5,7 @@ import type { Configuration } from "../../shared/configuration/schema.ts";
 import { secretMarker } from "../../shared/configuration/secret.ts";
 import { contextText, percentText } from "../../shared/session/commands/context-command.ts";
 import { spendingText } from "../../shared/session/commands/cost-command.ts";
-import { parseDirectives, parseModelSelector } from "../../shared/session/commands/directives.ts";
+import { parseDirectives } from "../../shared/session/commands/directives.ts";
 import { effectiveChoice, effectiveModel, missingFor } from "../../shared/session/commands/model-choice.ts";
 import { parseCommand } from "../../shared/session/commands/parse-command.ts";
 import type { Writer } from "../../shared/session/inbox-entry.ts";
@@ -57,9 +57,6 @@ describe("a command", () => {
   it.each([
     ["/new", "reset", ""],
     [" /RESET  now \n", "reset", "now"],
-    ["/t 5", "think", "5"],
-    ["/thinking", "think", ""],
-    ["/?", "help", ""],
     ["/compact 1\n2", "compact", "1\n2"],
   ])("%j is %s with the argument %j", (text, name, argument) => {
     expect(parseCommand(text)).toEqual({ name, argument });
@@ -75,7 +72,6 @@ describe("a command", () => {
   it.each([
     ["/compact", { kind: "compact", keep: 20 }],
     ["/Compact 5", { kind: "compact", keep: 5 }],
-    ["/compact  1 ", { kind: "compact", keep: 1 }],
     ["/new", { kind: "reset" }],
   ])("%j is executed by the agent, after earlier entries, and answers its request", async (text, entry) => {
     expect(await submit(text, { configurationVersion: 7 })).toEqual({ status: "deferred" });
@@ -188,7 +184,6 @@ describe("a command", () => {
 describe("a directive", () => {
   it.each([
     ["hi /think:high there", "hi there", { thinkingLevel: "high" }],
-    ["/T:0 hi", "hi", { thinkingLevel: "off" }],
     ["a\n/m:q/r \nb", "a\n\nb", { model: { provider: "q", id: "r" } }],
     ["a /model:n\tb /t:1", "a b", { model: { provider: "p", id: "n" }, thinkingLevel: "minimal" }],
     ["a /status", "a", {}],
@@ -241,11 +236,6 @@ describe("a directive", () => {
     expect(await submit(text, { media })).toMatchObject({ status: "started" });
     expect((await inbox())[0]).toMatchObject({ text, media });
   });
-
-  it.each(["", "/", "a/", "/a", "a b", "a/b c", "a//"])("does not take %j for a model", (text) => {
-    const model = text === "a//" ? { provider: "a", id: "/" } : undefined;
-    expect(parseModelSelector(text, current)).toEqual(model);
-  });
 });
 
 describe("the model of a run", () => {
@@ -285,8 +275,6 @@ describe("the model of a run", () => {
     [{ provider: "amazon-bedrock" }, undefined],
     [{ provider: "openai-compatible", baseUrl: "http://x" }, undefined],
     [{ provider: "openai-compatible" }, /^no address for openai-compatible: gsv config set model\.baseUrl/],
-    [{ provider: "keyed" }, undefined],
-    [{ provider: "none" }, /^no key for none: gsv config set apiKeys\.none -$/],
   ])("%j needs %s", (model, needs) => {
     const missing = missingFor(model, { apiKeys: { keyed: secretMarker } });
     if (needs) expect(missing).toMatch(needs);
@@ -296,15 +284,12 @@ describe("the model of a run", () => {
 
 describe("the texts of /cost and /context", () => {
   it.each([
-    [{ calls: 0, dollars: 1 }, "nothing"],
     [{ calls: 1, input: 1234, output: 5 }, "1 call, 1,234 in, 5 out, free"],
     [
       { calls: 2, cacheRead: 10, cacheWrite: 2, unpriced: 1 },
       "2 calls, 12 in (10 from the cache), 0 out, price unknown",
     ],
-    [{ calls: 2, dollars: 0.00009 }, "2 calls, 0 in, 0 out, less than $0.0001"],
     [{ calls: 2, dollars: 0.0001, unpriced: 1 }, "2 calls, 0 in, 0 out, at least $0.0001"],
-    [{ calls: 2, dollars: 0.99996 }, "2 calls, 0 in, 0 out, $1.0000"],
     [{ calls: 2, dollars: 1 }, "2 calls, 0 in, 0 out, $1.00"],
   ])("of %j is %s", (spending, text) => {
     expect(spendingText({ ...nothingSpent, ...spending })).toBe(text);

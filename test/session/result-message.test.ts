@@ -31,11 +31,9 @@ describe("a tool's outcome as a message", () => {
 
   it.each<[result: unknown, isError?: boolean]>([
     [null],
-    [5],
     [{ ok: true, n: 1 }],
     [{ content: [] }],
     [{ content: [null] }],
-    [{ content: ["a"] }],
     [{ ok: false, error: "no" }, true],
     [{ content: [image, { type: "text", text: 1 }] }],
     [{ content: [{ ...image, r2Key: 1 }] }],
@@ -66,41 +64,19 @@ describe("a tool's outcome as a message", () => {
 });
 
 describe("the report of a command", () => {
-  it.each<[unknown, unknown?]>([
-    [{ status: "completed", output: "x" }, { output: "x" }],
-    [{ status: "completed", output: "x", durationMs: "5" }, { output: "x" }],
-    [
-      { status: "failed", output: "", timedOut: true, signal: "SIGKILL" },
-      { output: "", failure: "timed out" },
-    ],
-    [
-      { status: "failed", output: "", timedOut: 1, signal: "SIGKILL", exitCode: 1 },
-      { output: "", failure: "SIGKILL" },
-    ],
-    [
-      { status: "failed", output: "", exitCode: "1" },
-      { output: "", failure: "failed" },
-    ],
-    [null],
-    ["x"],
-    [["x"]],
-    [{}],
-    [{ status: "completed" }],
-    [{ status: "running", output: "x" }],
-  ])("%j is %j", (report, result) => {
-    expect(commandResult(report)).toEqual(result);
+  it("has its output, how it failed, and how long it took", () => {
+    const read = (report: object) => commandResult({ output: "x", ...report });
+    expect(read({ status: "completed", durationMs: "5" })).toEqual({ output: "x" });
+    expect(read({ status: "failed", exitCode: "1" })).toEqual({ output: "x", failure: "failed" });
+    expect(read({ status: "running" })).toBeUndefined();
+    expect(commandResult({ status: "completed" })).toBeUndefined();
   });
 
   it.each<[object, object?]>([
     [{ event: "finished", exitCode: 0 }, { output: "" }],
-    [{ event: "finished" }, { output: "" }],
     [
       { event: "finished", exitCode: 2, outputTail: "x" },
       { output: "x", failure: "exit 2" },
-    ],
-    [
-      { event: "failed", signal: "SIGTERM", exitCode: 2 },
-      { output: "", failure: "SIGTERM" },
     ],
     [
       { event: "failed", exitCode: null },
@@ -112,7 +88,6 @@ describe("the report of a command", () => {
     ],
     [{ event: "finished", startedAt: 1000, endedAt: null }, { output: "" }],
     [{ event: "finished", startedAt: null, endedAt: 5 }, { output: "" }],
-    [{ event: "started" }],
     [{}],
   ])("in the background, %j, is read as %j", (report, result) => {
     const read = readCommandEnd(commandEndText({ nodeId: "pi", ...report }));

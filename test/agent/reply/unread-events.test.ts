@@ -259,14 +259,6 @@ describe("an offer", () => {
       ["run", "error", 60],
     ]);
   });
-
-  it("is not awaited by later events once it has ended", async () => {
-    const { offer, send } = broadcast(["failed", "sent", "sent"]);
-    await ended(offer("ann", "chat", delta(0)));
-    await ended(send(["ann"], "chat", delta(1)));
-    await ended(send(["ann"], "node.changed", {} as never));
-    expect(posts.map(({ outcome }) => outcome)).toEqual(["failed", "sent", "sent"]);
-  });
 });
 
 it("a connection that is gone is removed from the clients, and an event without a run always reaches its client", async () => {
