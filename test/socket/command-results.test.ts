@@ -98,17 +98,6 @@ describe("the result of a failed command", () => {
   });
 });
 
-describe("a command's result for the model", () => {
-  it("contains no text twice, although nodes of an earlier version send its end twice", async () => {
-    const output = `${"x".repeat(5000)}END`;
-    const [callId] = await start(bash("make"));
-    await answer(callId, report({ output, tail: output.slice(-4000) }));
-    await bench.invoke(sessionKey);
-    const [stored] = results(await bench.live(sessionKey));
-    expect(JSON.parse(textOf(stored!))).toEqual(report({ output }));
-  });
-});
-
 describe("the results of calls that run at the same time", () => {
   it("are announced to clients as they arrive, and the model gets them together", async () => {
     const [slow, quick] = await start(bash("sleep 60"), bash("echo no; exit 3"));

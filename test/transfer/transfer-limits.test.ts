@@ -40,7 +40,7 @@ async function copied(source: string, destination: string): Promise<TransferStat
 }
 
 describe("a file that prompts use", () => {
-  it.each(["MEMORY.md", "SOUL.md", "memory/2026-02-13.md", "skills/x/SKILL.md"])(
+  it.each(["MEMORY.md", "skills/x/SKILL.md"])(
     "is no larger than one that is written there: %s",
     async (path) => {
       const large = Buffer.alloc(2 * 1024 * 1024 + 1);
