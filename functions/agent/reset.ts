@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { gitSettings } from "../../shared/git/git-settings.ts";
 import { mediaNamed, mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import { listSteps } from "../../shared/session/due.ts";
+import { queueExtraction } from "../../shared/session/extraction.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
-import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { recordPreviousId } from "../../shared/session/previous-ids.ts";
 import { isResetDue, resetRules, resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import { spentAfterReset } from "../../shared/session/spending.ts";
@@ -15,25 +14,18 @@ import {
   metaKey,
   type Resetting,
   type SessionState,
+  type ToExtract,
 } from "../../shared/session/state.ts";
-import { clearMessages, newestMessages, streamMessages } from "../../shared/session/transcript.ts";
+import { clearMessages, streamMessages } from "../../shared/session/transcript.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
+import { commitHistory } from "./compaction/extraction-job.ts";
 import { answerEntry } from "./reply/request-reply.ts";
 import { keepForSearch } from "./self/kept-for-search.ts";
 import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
 
 export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;
-
-/** After this many attempts a reset extracts no memories: the extraction may be what kills the function. */
-const maxExtractions = 2;
-
-/** Memories are extracted from the newest messages, up to this size in bytes of JSON. */
-const maxExtractedBytes = 12_000_000;
-
-/** Bound of the memories, which are stored in the session's item (at most 400 KB) until they are appended. Bytes. */
-const maxMemoryBytes = 30_000;
 
 /**
  * Media that is this much older than a reset belongs to the conversation that ends. A newer object that no message of
@@ -89,26 +81,11 @@ async function carryOut(agent: Agent, writer: SessionWriter): Promise<void> {
       await keepMemories(agent, writer);
       await deleteMedia(agent, writer);
       await clearMessages(agent, writer.sessionKey, writer.state.sessionId);
-      await commitHistory(agent, writer);
+      await commitHistory(agent, writer.state, resettingOf(writer).at);
       await startAfresh(agent, writer);
     }
     await answerRequest(agent, writer);
   });
-}
-
-/** Commits the workspace to its Git history. A failure is only logged and does not stop the reset. */
-async function commitHistory(agent: Agent, writer: SessionWriter): Promise<void> {
-  const { sessionKey, state } = writer;
-  try {
-    const agentId = agentIdOf(sessionKey);
-    const { enabled } = gitSettings(await agent.configuration.load(), agentId);
-    if (!enabled) return;
-    const { commitWorkspace } = await import("../../shared/git/workspace-commit.ts");
-    const message = `session-close: ${sessionKey} ${state.sessionId}`;
-    await commitWorkspace(agent.bucket, agentId, { message, at: resettingOf(writer).at });
-  } catch (error) {
-    logError("reset.history", error, { sessionKey });
-  }
 }
 
 function resettingOf({ state, sessionKey }: SessionWriter): Resetting {
@@ -116,50 +93,40 @@ function resettingOf({ state, sessionKey }: SessionWriter): Resetting {
   return state.resetting;
 }
 
+/**
+ * Archives the messages, and records that memories are to be extracted from the archive. `memories` is empty so that an
+ * earlier version that continues this reset extracts none itself.
+ */
 async function archive(agent: Agent, writer: SessionWriter): Promise<void> {
-  const { archivedTo, messages, at } = resettingOf(writer);
-  if (archivedTo !== undefined || messages === 0) return;
-  const key = await archiveSession(agent, writer.state, at);
-  await keepForSearch(agent, key);
-  await writer.commit([set(["resetting", "archivedTo"], key)]);
+  const { archivedTo, memories, mediaDeleted, messages, at } = resettingOf(writer);
+  const { sessionId, updatedAt } = writer.state;
+  if (messages === 0) return;
+  const key = archivedTo ?? (await archiveSession(agent, writer.state, at));
+  if (archivedTo === undefined) await keepForSearch(agent, key);
+  // An earlier version that began this reset may have extracted them.
+  const isOpen = memories === undefined && mediaDeleted === undefined;
+  if (archivedTo !== undefined && !isOpen) return;
+  const { compaction } = await agent.configuration.load();
+  const extracting = { sessionId, archive: key, queuedAt: at, at: updatedAt };
+  await writer.commit([
+    set(["resetting", "archivedTo"], key),
+    ...(isOpen ? [set(["resetting", "memories"], "")] : []),
+    ...(isOpen && compaction.extractMemories ? [assign("extracting", extracting)] : []),
+  ]);
 }
 
-/** Commits the extracted memories before it appends them: a repeat appends the same text, which has no further effect. */
+/** Appends the memories of a reset that an earlier version began. A repeat changes nothing. */
 async function keepMemories(agent: Agent, writer: SessionWriter): Promise<void> {
-  const { memories, messages, mediaDeleted } = resettingOf(writer);
-  if (messages === 0 || mediaDeleted !== undefined) return;
-  const text = memories ?? (await extract(agent, writer));
-  if (memories === undefined) await writer.commit([set(["resetting", "memories"], text)]);
-  if (text === "") return;
+  const { memories, mediaDeleted } = resettingOf(writer);
+  if (!memories || mediaDeleted !== undefined) return;
   const { appendDailyMemory } = await import("./compaction/extract-memories.ts");
-  await appendDailyMemory(agent, writer.state, writer.state.updatedAt, text);
+  await appendDailyMemory(agent, writer.state, writer.state.updatedAt, memories);
 }
 
-/** Memories of the conversation. Empty when there are none, and when the extraction fails: the reset goes on without. */
-async function extract(agent: Agent, writer: SessionWriter): Promise<string> {
-  const { sessionKey, state } = writer;
-  if (resettingOf(writer).attempt > maxExtractions) return "";
-  try {
-    const { extractMemories } = await import("./compaction/extract-memories.ts");
-    const messages = await newestMessages(agent, state, maxExtractedBytes);
-    const text = (await extractMemories(agent, state, messages, writer.interrupted)) ?? "";
-    return wholeLines(text, maxMemoryBytes);
-  } catch (error) {
-    logError("reset.memories", error, { sessionKey });
-    return "";
-  }
-}
-
-/** As many whole lines from the start as fit. */
-function wholeLines(text: string, maxBytes: number): string {
-  const lines: string[] = [];
-  let bytes = 0;
-  for (const line of text.split("\n")) {
-    bytes += Buffer.byteLength(line) + 1;
-    if (bytes > maxBytes) break;
-    lines.push(line);
-  }
-  return lines.join("\n");
+/** Queues the extraction that an earlier version left when it finished the reset. */
+export async function queueLeft(agent: Agent, writer: SessionWriter, left: ToExtract): Promise<void> {
+  await queueExtraction(agent.table, { sessionKey: writer.sessionKey, ...left }, agent.now());
+  await writer.commit([remove("extracting")]);
 }
 
 /**
@@ -187,9 +154,10 @@ async function deleteMedia(agent: Agent, writer: SessionWriter): Promise<void> {
 }
 
 /** Switches to the new session id. A reset by request still has to be answered; a reset before a message is over. */
-async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<void> {
-  const { sessionKey, sessionId, tokens, spent } = writer.state;
-  const resets = await recordPreviousId(table, writer.state);
+async function startAfresh(agent: Agent, writer: SessionWriter): Promise<void> {
+  const { sessionKey, sessionId, tokens, spent, extracting } = writer.state;
+  if (extracting) await queueExtraction(agent.table, { sessionKey, ...extracting }, agent.now());
+  const resets = await recordPreviousId(agent.table, writer.state);
   const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(writer);
   const entry = requestOf(writer);
   const result = {
@@ -215,6 +183,7 @@ async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<voi
     remove("contextTokens"),
     remove("context"),
     remove("resetScheduledFor"),
+    remove("extracting"),
     set("lastResetAt", at),
     entry ? set(["resetting", "result"], result) : remove("resetting"),
     ...(isActivity ? [set("updatedAt", at), ...listSteps(metaKey(sessionKey), at)] : []),

@@ -10,10 +10,11 @@ import { assign } from "../../shared/session/state.ts";
 import { remove } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
+import { carryOutExtractions } from "./compaction/extraction-job.ts";
 import { type ConnectedPeers, freshPeersMs, prefetch } from "./context/connected-peers.ts";
 import { changeOnRequest } from "./objects/change-on-request.ts";
 import { deliverReply, deliverStop, endMarker } from "./reply/delivery.ts";
-import { beginReset, isDue, resumeReset } from "./reset.ts";
+import { beginReset, isDue, queueLeft, resumeReset } from "./reset.ts";
 import { SessionWriter } from "./session-writer.ts";
 import { beginRun, type Next, resumeRun, runStep, toolStep } from "./step.ts";
 import { stopCalls } from "./tools/stopped-calls.ts";
@@ -22,24 +23,38 @@ import { stopCalls } from "./tools/stopped-calls.ts";
 const reserveMs = 30_000;
 
 /**
- * Works on a session as its single writer; others only append entries and results. Acquires the lease, then processes the
- * inbox and the run until nothing is left to do or the run waits for tools. No reply and no tool call acts on anything
- * uncommitted, so after a crash another invocation continues from the last commit.
+ * Works on a session until nothing is left to do or its run waits for tools, and then on memories of its ended
+ * conversations. That needs no lease on the session, whose user may go on.
  * @param timeLeft milliseconds until Lambda ends this invocation
  */
 export async function holdSession(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<void> {
+  if (!(await hold(agent, sessionKey, timeLeft))) return;
+  await carryOutExtractions(agent, sessionKey, async () => timeLeft() >= (await stepBudget(agent)));
+}
+
+/**
+ * Works on a session as its single writer; others only append entries and results. Acquires the lease, then processes the
+ * inbox and the run. No reply and no tool call acts on anything uncommitted, so after a crash another invocation continues
+ * from the last commit.
+ * @returns whether an extraction of memories may be due: a conversation has ended, or the sweep may have woken the agent
+ * for one, since the session needs nothing
+ */
+async function hold(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<boolean> {
   const peers = prefetch(agent, sessionKey);
   const held = await acquire(agent.table, sessionKey, randomUUID(), agent.now());
   if (!held) {
     log("agent.busy", { sessionKey });
-    return;
+    return true;
   }
+  const { state: before } = held;
   const writer = new SessionWriter(agent, held);
   try {
-    for (;;) {
-      if ((await nextStepOf(agent, writer, peers, timeLeft)) === "released") return;
-      if (timeLeft() < (await stepBudget(agent))) return await handOver(agent, writer);
+    for (let steps = 0; ; steps++) {
+      if ((await nextStepOf(agent, writer, peers, timeLeft)) === "released")
+        return steps === 0 || before.sessionId !== writer.state.sessionId || before.extracting !== undefined;
+      if (timeLeft() < (await stepBudget(agent))) break;
     }
+    await handOver(agent, writer);
   } catch (error) {
     if (!(error instanceof LeaseLost)) {
       await writer.releaseUnfinished().catch(() => {});
@@ -49,6 +64,7 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
   } finally {
     writer.end();
   }
+  return false;
 }
 
 /** Does one step of the session. A step reads only committed state: a crash between two steps loses nothing. */
@@ -58,12 +74,13 @@ async function nextStepOf(
   peers: ConnectedPeers,
   timeLeft: () => number,
 ): Promise<Next> {
-  const { run, compacting, clearFrom } = writer.state;
+  const { run, compacting, clearFrom, extracting, resetting } = writer.state;
   if (compacting) {
     await compactStep(agent, writer, compacting);
     return "continue";
   }
   if (clearFrom !== undefined) await clearArchived(agent, writer, clearFrom);
+  if (extracting && !resetting) await queueLeft(agent, writer, extracting);
   return run ? runOn(agent, writer, peers, run) : beginEntry(agent, writer, peers, timeLeft);
 }
 

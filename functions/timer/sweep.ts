@@ -6,6 +6,7 @@ import { listFaults, recordFault } from "../../shared/runtime/faults.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
 import { readIndex } from "../../shared/session/due.ts";
+import { extractedSession } from "../../shared/session/extraction.ts";
 import { unlistIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { needsAgent } from "../../shared/session/state.ts";
@@ -52,6 +53,11 @@ async function checkItem(timer: Timer, { pk, sk }: Key, onLeft: () => void): Pro
   }
   if (pk === beatPartition) {
     await beatIfLost(timer, sk);
+    return false;
+  }
+  const extracted = extractedSession({ pk, sk });
+  if (extracted !== undefined) {
+    await timer.wake(extracted);
     return false;
   }
   const agentId = dreamingAgent({ pk, sk });

@@ -1,4 +1,5 @@
 import type { Peer } from "./channel-accounts.ts";
+import type { LastExtraction } from "./memory-schemas.ts";
 import type { AssistantMessage, MediaAttachment } from "./messages.ts";
 import type { Spending } from "./session-results.ts";
 
@@ -7,7 +8,7 @@ export const events = [
   ...(["chat", "tool.invoke", "tool.cancel", "tool.result", "logs.get", "node.probe"] as const),
   ...(["transfer.send", "transfer.receive", "transfer.start", "transfer.end", "transfer.cancel"] as const),
   ...(["channel.outbound", "channel.typing"] as const),
-  ...(["connection.ended", "node.ping", "node.changed"] as const),
+  ...(["connection.ended", "node.ping", "node.changed", "memory.extracted"] as const),
 ] as const;
 
 export type EventName = (typeof events)[number];
@@ -146,6 +147,8 @@ interface EventTable {
   "node.ping": Record<string, never>;
   /** To clients: a node has connected, or its connection has ended. `tools`: the names of its tools for clients. */
   "node.changed": { nodeId: string; connected: boolean; tools: string[] };
+  /** To clients: an extraction of memories has ended, or its first attempt has failed and others follow. */
+  "memory.extracted": LastExtraction;
 }
 
 /** The payload of every event. */

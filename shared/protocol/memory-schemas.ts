@@ -52,9 +52,26 @@ export interface MemorySource {
   text: string;
 }
 
+/** `pending`: it is in progress, or tried again after a failure. `stopped`: by the user. */
+export type ExtractionState = "pending" | "done" | "failed" | "stopped";
+
+/** The extraction of memories after a reset. An extension of GSV's protocol. */
+export interface LastExtraction {
+  state: ExtractionState;
+  sessionKey: string;
+  /** When its conversation was reset, epoch ms. */
+  at: number;
+  /** Number of recorded memories. */
+  count?: number;
+  /** Why it, or its last attempt, failed. */
+  reason?: string;
+  /** The time of the next attempt, epoch ms. */
+  nextAt?: number;
+}
+
 /** Results of the methods of memories. */
 export interface MemoryResults {
-  "memory.list": { agentId: string; memories: Memory[]; count: number };
+  "memory.list": { agentId: string; memories: Memory[]; count: number; extraction?: LastExtraction };
   "memory.why": { memory: Memory; sources: MemorySource[] };
   "memory.add": { memory: Memory };
   /** `files`: those that contained it. `commits`: number of commits of the history that were rewritten without it. */

@@ -39,12 +39,23 @@ export interface Resetting {
   messages: number;
   /** Present when the archive is written: its key. */
   archivedTo?: string;
-  /** Memories extracted for the daily memory file; empty when there were none or the extraction failed. */
+  /** Memories that an earlier version extracted during the reset; empty when there were none. */
   memories?: string;
   /** Number of media objects that were deleted. */
   mediaDeleted?: number;
   /** Present when the session has its new id: the answer to the request. */
   result?: ResetResult;
+}
+
+/** The archived conversation of a reset, from which memories are to be extracted (`shared/session/extraction.ts`). */
+export interface ToExtract {
+  sessionId: string;
+  /** The archive's key. */
+  archive: string;
+  /** Time of the reset, epoch ms. */
+  queuedAt: number;
+  /** Last activity of the conversation, epoch ms: its date names the day's notes. */
+  at: number;
 }
 
 /**
@@ -117,6 +128,8 @@ export interface SessionState {
   resetPolicy?: ResetPolicy;
   lastResetAt?: number;
   resetting?: Resetting;
+  /** Until its extraction is queued. An earlier version that continues the reset leaves it. */
+  extracting?: ToExtract;
   /** Time of the schedule that checks for a reset. Other schedules of the session are ignored. */
   resetScheduledFor?: number;
   /** Number of resets. Each has an item with the id of the conversation that it ended: `readPreviousIds` reads them. */

@@ -1,8 +1,10 @@
 import type { Agent } from "../../functions/agent/agent.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { storeMedia } from "../../shared/media/media-store.ts";
+import type { LastExtraction } from "../../shared/protocol/memory-schemas.ts";
 import type { Message, StoredMedia } from "../../shared/protocol/messages.ts";
 import { readArchive } from "../../shared/session/archive.ts";
+import { lastExtraction } from "../../shared/session/extraction.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readPreviousIds } from "../../shared/session/previous-ids.ts";
 import type { SessionState } from "../../shared/session/state.ts";
@@ -148,6 +150,15 @@ export class ResetBench {
   /** The ids of the earlier conversations. */
   async previous(): Promise<string[]> {
     return readPreviousIds(this.state.table, await this.current());
+  }
+
+  /** How the extraction of memories stands. */
+  extraction(): Promise<LastExtraction | undefined> {
+    return lastExtraction(this.state.table, this.agentId);
+  }
+
+  async isExtracting(): Promise<boolean> {
+    return (await this.extraction())?.state === "pending";
   }
 
   live(): Promise<Message[]> {

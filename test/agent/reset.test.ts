@@ -128,16 +128,6 @@ describe("a reset by hand", () => {
     expect(resets.model.requests).toEqual([]);
   });
 
-  it("continues without memories if the model cannot be reached", async () => {
-    resets.reply = () => ({ error: { status: 400, message: "no" } });
-    const before = await resets.seed();
-    await resets.submit(reset("method", nextDay));
-    await resets.invoke(nextDay);
-    expect(resets.responses()).toMatchObject([{ ok: true, archivedMessages: 6 }]);
-    expect(await resets.archived(before.sessionId)).toEqual(conversation);
-    expect(await resets.memories()).toBeUndefined();
-  });
-
   it("extracts nothing if extraction is switched off", async () => {
     resets.bench.configuration.compaction.extractMemories = false;
     await resets.seed();
@@ -145,24 +135,6 @@ describe("a reset by hand", () => {
     await resets.invoke(nextDay);
     expect(resets.model.requests).toEqual([]);
     expect(await resets.memories()).toBeUndefined();
-  });
-
-  it("skips the extraction after two crashes during it", async () => {
-    let asked = 0;
-    resets.reply = async () => {
-      asked++;
-      resets.allow = () => false;
-      return { text: "<memories>- too late</memories>" };
-    };
-    await resets.seed();
-    await resets.submit(reset("method", nextDay));
-    for (let i = 0; i < 2; i++) {
-      await expect(resets.invoke(nextDay + i * 31_000)).rejects.toThrow();
-      resets.allow = () => true;
-    }
-    await resets.invoke(nextDay + 62_000);
-    expect(asked).toBe(2);
-    expect(resets.responses()).toMatchObject([{ ok: true }]);
   });
 
   it("keeps the media of waiting messages", async () => {

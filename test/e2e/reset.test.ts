@@ -97,7 +97,9 @@ describe("a session without new messages", () => {
       expect(previousSessionIds).toHaveLength(1);
       const [first = ""] = previousSessionIds;
       expect((await archive(first)).map(({ role }) => role)).toEqual(["user", "assistant"]);
-      const { objects } = await bucket.list(`agents/${key.split(":")[1]}/memory/`);
+      const notes = () => bucket.list(`agents/${key.split(":")[1]}/memory/`);
+      await until(async () => (await notes()).objects.length > 0, "the memories are recorded");
+      const { objects } = await notes();
       const memories = await Promise.all(objects.map((object) => bucket.get(object.key)));
       expect(memories.map((file) => Buffer.from(file!.body).toString())).toEqual([
         expect.stringMatching(/^### Extracted from context compaction \(\d\d:\d\d\)\n\n- they said hello\n$/),

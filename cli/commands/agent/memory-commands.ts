@@ -2,6 +2,7 @@ import type {
   DreamResults,
   DreamSummary,
   DreamVerdict,
+  LastExtraction,
   Memory,
 } from "../../../shared/protocol/memory-schemas.ts";
 import { columns, visible } from "../../app/columns.ts";
@@ -21,8 +22,18 @@ export const listMemories: Action = async (context, invocation) => {
   const result = await gateway.request("memory.list", asked);
   const rows = result.memories.map((memory) => [memory.id, whereFrom(memory), visible(memory.text)]);
   const none = "(no memories: resets, compactions and `gsv memory add` write them)";
-  context.print(result, rows.length > 0 ? columns(["ID", "FROM", "MEMORY"], rows) : none);
+  const listed = rows.length > 0 ? columns(["ID", "FROM", "MEMORY"], rows) : none;
+  const { extraction } = result;
+  context.print(result, extraction ? `${listed}\n${extractionText(extraction)}` : listed);
 };
+
+/** How the last extraction of memories stands, in one line. */
+function extractionText({ state, sessionKey, at, count = 0, reason, nextAt }: LastExtraction): string {
+  const next = nextAt === undefined ? "" : `; next attempt ${day(nextAt)} UTC`;
+  const end = state === "done" ? `: ${count === 1 ? "1 memory" : `${count} memories`}` : "";
+  const why = reason === undefined ? "" : `: ${visible(reason)}`;
+  return `last extraction, of ${day(at)} in ${visible(sessionKey)}: ${state}${end}${why}${next}`;
+}
 
 /** Shows the files that contain a memory, its origin, and the messages it came from. */
 export const explainMemory: Action = async (context, invocation) => {

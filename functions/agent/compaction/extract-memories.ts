@@ -28,23 +28,27 @@ const maxMemories = 20_000;
  * Asks the session's model for the facts of a conversation that are worth remembering, chunk by chunk: the content of
  * `<memories>` in its answers. Runs for at most `timeouts.llmMs` and then returns what was found. Reads the newest text, up
  * to three times the model's window. Does not throw when the model fails.
- * @returns lines of Markdown; undefined when there are none, when the model fails, or when extraction is switched off
+ * @returns `memories`: lines of Markdown, absent when there are none or extraction is switched off. `error`: why a part
+ * could not be read; a later attempt may succeed
  */
 export async function extractMemories(
-  agent: Pick<Agent, "configuration" | "callModel" | "memories">,
-  state: SessionState,
+  agent: Pick<Agent, "configuration" | "callModel">,
+  state: Pick<SessionState, "sessionKey" | "sessionId" | "settings" | "tokensPerCharacter" | "updatedAt">,
   messages: readonly Message[],
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<{ memories?: string; error?: string }> {
   const configuration = await agent.configuration.load();
   // Memories were extracted from summarized messages when the summary was made.
   const unread = messages.filter((message) => !readSummaryMessage(message));
-  if (!configuration.compaction.extractMemories || unread.length === 0) return undefined;
+  if (!configuration.compaction.extractMemories || unread.length === 0) return {};
   const model = effectiveModel(configuration, state.sessionKey, state.settings);
   const { contextWindow } = await describeModel(model);
   const chunkCharacters = contextWindow / 4 / tokenRate(state.tokensPerCharacter);
-  const end = AbortSignal.any([signal, AbortSignal.timeout(configuration.timeouts.llmMs)]);
+  const { llmMs } = configuration.timeouts;
+  const end = AbortSignal.any([signal, AbortSignal.timeout(llmMs)]);
   const found: string[] = [];
+  let answers = 0;
+  let [refused, error]: (string | undefined)[] = [];
   for (const chunk of inChunks(unread, chunkCharacters).slice(-maxChunks)) {
     const { systemPrompt, text } = memoriesPrompt(renderConversation(chunk, maxOfResult));
     const outcome = await agent.callModel({
@@ -54,18 +58,25 @@ export async function extractMemories(
       tools: [],
       sessionId: state.sessionId,
       signal: end,
-      timeoutMs: configuration.timeouts.llmMs,
+      timeoutMs: llmMs,
       onText: () => {},
     });
-    if (outcome.status === "aborted") break;
+    if (outcome.status === "aborted") {
+      refused = `the model did not answer within ${llmMs / 1000} s`;
+      break;
+    }
     if (outcome.status === "failed") {
-      log("memories.failed", { sessionKey: state.sessionKey, overflow: outcome.overflow });
+      log("memories.unread", { sessionKey: state.sessionKey, overflow: outcome.overflow });
+      if (outcome.overflow) refused = outcome.error;
+      else error = outcome.error;
       continue;
     }
+    answers += 1;
     const memories = readMemories(textOf(outcome.message));
     if (memories) found.push(memories);
   }
-  return withoutForgotten(agent, state.sessionKey, joinMemories(found));
+  error ??= answers === 0 ? refused : undefined;
+  return { memories: joinMemories(found), ...(error === undefined ? {} : { error }) };
 }
 
 /** Joins the memories of all chunks: each line once, as many as fit. Undefined when there is none. */

@@ -2,6 +2,7 @@ import { dreamSettings } from "../../../shared/dreaming/dream-settings.ts";
 import { readDream } from "../../../shared/dreaming/dream-state.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { DreamResults, MemoryResults, MemorySource } from "../../../shared/protocol/memory-schemas.ts";
+import { lastExtraction } from "../../../shared/session/extraction.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 import { agentOf } from "./workspace.ts";
 
@@ -14,9 +15,13 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
     modes: ["client"],
     async handle(gateway, { agentId: named, query = "", limit }) {
       const { memories, use } = await open(gateway, named);
-      const found = await memories.recall(use, query, limit);
+      const [found, extraction] = await Promise.all([
+        memories.recall(use, query, limit),
+        lastExtraction(gateway.table, use.agentId),
+      ]);
       const listed = found.map(({ rank: _, ...memory }) => memory);
-      return { agentId: use.agentId, memories: listed, count: listed.length };
+      const last = extraction ? { extraction } : {};
+      return { agentId: use.agentId, memories: listed, count: listed.length, ...last };
     },
   },
   "memory.why": {

@@ -3,6 +3,7 @@ import type { ConfigurationStore } from "../../configuration/store.ts";
 import { parseThinkingLevel, thinkingLevels } from "../../protocol/schemas.ts";
 import type { Table, WakeAgent } from "../../world/world.ts";
 import { dequeue } from "../dequeue.ts";
+import { stopExtractions } from "../extraction.ts";
 import type { Writer } from "../inbox-entry.ts";
 import { patchSession, readSession } from "../sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "../state.ts";
@@ -156,7 +157,13 @@ async function stop(
   only: string | undefined,
 ): Promise<CommandReply> {
   const stopped = await requestStop(context.table, sessionKey, id, context.now(), writer, only);
-  if (!stopped) return { response: only ? `Run ${only} is not in progress.` : "No run in progress." };
+  if (!stopped) {
+    if (only) return { response: `Run ${only} is not in progress.` };
+    // Guests have no extraction of their own.
+    const extracts =
+      writer.role !== "guest" && (await stopExtractions(context.table, sessionKey, context.now()));
+    return { response: extracts ? "Stopped the extraction of memories." : "No run in progress." };
+  }
   if (stopped === "refused")
     return {
       error: "The answer in progress is not to your message; only its writer or an owner may stop it.",

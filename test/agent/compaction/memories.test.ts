@@ -1,9 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  appendDailyMemory,
-  extractMemories,
-  joinMemories,
-} from "../../../functions/agent/compaction/extract-memories.ts";
+import { appendDailyMemory, extractMemories } from "../../../functions/agent/compaction/extract-memories.ts";
 import { writeSummary } from "../../../functions/agent/compaction/summarize.ts";
 import { newSession } from "../../../shared/session/state.ts";
 import { summaryMessage } from "../../../shared/session/summary-message.ts";
@@ -49,7 +45,7 @@ const read = async (agentId: string, date: string) =>
 
 describe("memories of a conversation", () => {
   it("are chosen by the session's model", async () => {
-    expect(await extractMemories(bench.agent(), session, talk, never)).toBe("- likes tea");
+    expect(await extractMemories(bench.agent(), session, talk, never)).toEqual({ memories: "- likes tea" });
     expect(model.requests).toHaveLength(1);
     const [asked] = model.requests[0]!.turns;
     expect(asked!.text).toContain("I like tea");
@@ -64,7 +60,7 @@ describe("memories of a conversation", () => {
     ]).flat();
     let count = 0;
     reply = () => ({ text: `<memories>- memory ${++count}\n- likes tea</memories>` });
-    const found = await extractMemories(bench.agent(), session, long, never);
+    const { memories: found } = await extractMemories(bench.agent(), session, long, never);
     expect(model.requests).toHaveLength(12);
     expect(model.requests.every(({ status }) => status === 200)).toBe(true);
     expect(model.requests.at(-1)!.turns[0]!.text).toContain("fact 499 ");
@@ -75,33 +71,44 @@ describe("memories of a conversation", () => {
   it.each([
     ["there is nothing", () => ({ text: "<memories></memories>" })],
     ["the model answers something else", () => ({ text: "What a nice conversation." })],
-    ["the model fails", () => ({ error: { status: 400, message: "no" } })],
   ])("are undefined when %s", async (_what, answer) => {
     reply = answer;
-    expect(await extractMemories(bench.agent(), session, talk, never)).toBeUndefined();
+    expect(await extractMemories(bench.agent(), session, talk, never)).toEqual({});
+  });
+
+  it("of a part that the model could not read come with its error", async () => {
+    let asked = 0;
+    const down = { error: { status: 401, message: "no" } };
+    reply = () => (++asked === 2 ? down : { text: `<memories>- memory ${asked}</memories>` });
+    const long = Array.from({ length: 30 }, (_, i) => user(`fact ${i} ${"f".repeat(600)}`));
+    const { memories, error } = await extractMemories(bench.agent(), session, long, never);
+    expect(memories).toMatch(/^- memory 1\n- memory 3$/m);
+    expect(error).toContain("401");
   });
 
   it("are undefined without a model call if extraction is switched off or there are no messages", async () => {
-    expect(await extractMemories(bench.agent(), session, [], never)).toBeUndefined();
+    expect(await extractMemories(bench.agent(), session, [], never)).toEqual({});
     const summary = summaryMessage(writeSummary({ count: 3, text: "They talked." }, 500), 1);
-    expect(await extractMemories(bench.agent(), session, [summary], never)).toBeUndefined();
+    expect(await extractMemories(bench.agent(), session, [summary], never)).toEqual({});
     bench.configuration.compaction.extractMemories = false;
-    expect(await extractMemories(bench.agent(), session, talk, never)).toBeUndefined();
+    expect(await extractMemories(bench.agent(), session, talk, never)).toEqual({});
     expect(model.requests).toEqual([]);
   });
 
-  it("end with the session's lease", async () => {
+  it("end with the signal", async () => {
     reply = () => ({ hang: true });
     const lost = new AbortController();
     const extracted = extractMemories(bench.agent(), session, talk, lost.signal);
     lost.abort();
-    expect(await extracted).toBeUndefined();
+    expect((await extracted).memories).toBeUndefined();
   });
 
-  it("contain each line once, and no more than fits into a day's file", () => {
-    expect(joinMemories(["- a\n- b", "", "- b\n\n- c"])).toBe("- a\n- b\n- c");
-    expect(joinMemories([""])).toBeUndefined();
-    expect(joinMemories(["x".repeat(100_000)])!.length).toBeLessThanOrEqual(20_000);
+  it("contain each line once, and no more than fits into a day's file", async () => {
+    reply = () => ({ text: "<memories>- a\n- b\n\n- a\n- c</memories>" });
+    expect(await extractMemories(bench.agent(), session, talk, never)).toEqual({ memories: "- a\n- b\n- c" });
+    reply = () => ({ text: `<memories>${"x".repeat(100_000)}</memories>` });
+    const { memories } = await extractMemories(bench.agent(), session, talk, never);
+    expect(memories!.length).toBeLessThanOrEqual(20_000);
   });
 });
 

@@ -5,6 +5,13 @@ import { memoryMethods } from "../../../../functions/socket/methods/memory.ts";
 import { commitWorkspace } from "../../../../shared/git/workspace-commit.ts";
 import { openMemories } from "../../../../shared/memory/memories.ts";
 import { openRecall } from "../../../../shared/recall/recall.ts";
+import {
+  claimExtraction,
+  endExtraction,
+  queueExtraction,
+  retryExtraction,
+  startableExtractions,
+} from "../../../../shared/session/extraction.ts";
 import { openWorkspace } from "../../../../shared/workspace/workspace-files.ts";
 import { type State, startState } from "../../../support/state.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
@@ -49,6 +56,22 @@ const read = async (path: string) =>
 describe("gsv memory", () => {
   it("says which commands write memories when there are none", async () => {
     expect((await run("list")).stdout).toContain("resets, compactions and");
+  });
+
+  it("says how the last extraction stands", async () => {
+    const from = { sessionKey: "agent:main:main", sessionId: "s", archive: "a", at: 1 };
+    await queueExtraction(state.table, { ...from, queuedAt: now - 60_000 }, now);
+    await queueExtraction(state.table, { ...from, queuedAt: now }, now);
+    const last = "last extraction, of 2026-05-05 08:00 in agent:main:main:";
+    expect((await run("list")).stdout).toContain(`${last} pending\n`);
+    const [, queued] = await startableExtractions(state.table, from.sessionKey, now);
+    const held = (await claimExtraction(state.table, queued!, now))!;
+    await retryExtraction(state.table, held, "no key", now + 60_000);
+    expect((await run("list")).stdout).toContain(
+      `${last} pending: no key; next attempt 2026-05-05 08:01 UTC\n`,
+    );
+    await endExtraction(state.table, held, { state: "done", count: 2 }, now);
+    expect((await run("list")).stdout).toContain(`${last} done: 2 memories\n`);
   });
 
   it("adds, finds and explains a memory", async () => {
