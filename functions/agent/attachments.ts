@@ -21,11 +21,11 @@ type Receiver = Pick<Agent, "bucket" | "fetchAttachment" | "transcribe" | "chann
 /**
  * Fetches and stores the attachments of a message, and transcribes voice notes. A note replaces an attachment that
  * cannot be fetched; the message itself is never lost. After a crash the attachments are fetched again, at most `maxTries`
- * times, and stored under the same keys. @throws LeaseLost
+ * times, and stored under the same keys. A stop ends the wait. @throws LeaseLost
  */
 export async function receiveAttachments(
   agent: Receiver,
-  writer: Pick<SessionWriter, "sessionKey" | "state" | "commit">,
+  writer: Pick<SessionWriter, "sessionKey" | "state" | "commit" | "interrupted">,
   entry: Extract<InboxEntry, { kind: "message" }>,
 ): Promise<ContentBlock[]> {
   const { attachments = [], origin, id } = entry;
@@ -41,9 +41,23 @@ export async function receiveAttachments(
     // One at a time: each may have 25 MB, and the function has little memory.
     for (const [index, media] of attachments.entries()) {
       const target = { sessionKey, id: JSON.stringify([id, index]), now: agent.now() };
-      blocks.push(...(await receive(agent, origin, target, media, until)));
+      const stopped = () => [lost(sessionKey, media, "the user stopped it")];
+      const received = () => receive(agent, origin, target, media, until);
+      blocks.push(...(await unlessAborted(writer.interrupted, received, stopped)));
     }
     return blocks;
+  });
+}
+
+/** Does the work, or stops waiting for it when the signal aborts. Its own time limit ends it then. */
+function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>, instead: () => T): Promise<T> {
+  if (signal.aborted) return Promise.resolve(instead());
+  return new Promise<T>((resolve, reject) => {
+    const end = () => resolve(instead());
+    signal.addEventListener("abort", end);
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", end));
   });
 }
 

@@ -15,12 +15,13 @@ import {
 } from "../../shared/session/lease.ts";
 import type { Run } from "../../shared/session/run.ts";
 import { assign, type SessionState } from "../../shared/session/state.ts";
+import { isStopped } from "../../shared/session/stop.ts";
 import { expireStray, writeMessages } from "../../shared/session/transcript.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 
 /** Time between renewals of the lease, well below its length. A renewal also notices a stop. Milliseconds. */
-const renewEveryMs = 3000;
+const renewEveryMs = 2000;
 
 type WriterAgent = Pick<Agent, "table" | "bucket" | "history" | "now">;
 
@@ -38,6 +39,7 @@ export class SessionWriter {
     this.#agent = agent;
     this.lease = lease;
     this.#state = state;
+    if (isStopped(state)) this.#interruption.abort();
     this.#renewals = setInterval(() => {
       this.#renew().catch((error: unknown) => {
         if (error instanceof LeaseLost) this.#interruption.abort();
@@ -55,7 +57,7 @@ export class SessionWriter {
     return this.#state;
   }
 
-  /** Aborts when the run in progress is stopped, when the lease is lost, and when a write fails. */
+  /** Aborts when the run in progress or the oldest inbox entry is stopped, when the lease is lost, and when a write fails. */
   get interrupted(): AbortSignal {
     return this.#interruption.signal;
   }
@@ -119,11 +121,11 @@ export class SessionWriter {
   }
 
   #see(next: SessionState): SessionState {
-    // A new run starts without the interruption of the last one.
-    if (this.interrupted.aborted && next.run?.runId !== this.#state.run?.runId)
+    // New work starts without the interruption of the last.
+    if (this.interrupted.aborted && workOf(next) !== workOf(this.#state))
       this.#interruption = new AbortController();
     this.#state = next;
-    if (next.run && next.stop === next.run.runId) this.#interruption.abort();
+    if (isStopped(next)) this.#interruption.abort();
     return next;
   }
 
@@ -196,6 +198,11 @@ export class SessionWriter {
 export function runOf({ state, sessionKey }: Pick<SessionWriter, "state" | "sessionKey">): Run {
   if (!state.run) throw new Error(`session ${sessionKey} has no run`);
   return state.run;
+}
+
+/** The id of the run in progress, or of the entry that is next: a message's is that of its run. */
+function workOf({ run, inbox: [entry] }: SessionState): string | undefined {
+  return run?.runId ?? entry?.id;
 }
 
 /** Runs one write at a time: a late response must not replace a newer state, and no renewal may follow a release. */

@@ -103,6 +103,8 @@ export interface SessionState {
   receiving?: { entryId: string; tries: number };
   /** Id of the run that a stop was requested for. */
   stop?: string;
+  /** Id of the entry with a compaction that a stop was requested for. Not in `stop`, which an earlier version removes with a run. */
+  stopEntry?: string;
   tokens: TokenCount;
   /** Tokens and money spent on model calls; absent in an item of an earlier version until the next reply. */
   spent?: StoredSpending;

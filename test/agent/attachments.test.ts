@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { receiveAttachments } from "../../functions/agent/attachments.ts";
+import { holdSession } from "../../functions/agent/session-loop.ts";
 import type { SessionWriter } from "../../functions/agent/session-writer.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import { requestStop } from "../../shared/session/stop.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";
+import { until } from "../support/until.ts";
 import { Killed, openBench } from "./bench.ts";
 
 let state: State;
@@ -54,6 +57,36 @@ it("a file that kills the agent is tried three times, and its message is answere
   expect(textOf((await bench.live(key))[2]!)).toContain("could not be fetched: gone");
 });
 
+it.each(["fetched", "transcribed"])(
+  "a stop ends the wait while a file is %s, and the message keeps its place",
+  async (what) => {
+    const bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+    const key = `agent:main:stopped-while-${what}`;
+    let waiting = false;
+    const never = () => {
+      waiting = true;
+      return new Promise<never>(() => {});
+    };
+    const file = { ok: true, body: Buffer.from("OggS"), mimeType: "audio/ogg" } as const;
+    bench.fetchAttachment = what === "fetched" ? never : async () => file;
+    await bench.submit(key, entry(what));
+    const asked = model.requests.length;
+    const held = holdSession({ ...bench.agent(), transcribe: never }, key, () => 900_000);
+    await until(() => waiting, "the file is awaited");
+    expect(await requestStop(state.table, key, "stop", Date.now())).toMatchObject({ runId: what });
+    await held;
+    const [message, marker, ...more] = (await bench.live(key)).map(textOf);
+    expect(message).toMatch(/^look\n[\s\S]*could not be fetched: the user stopped it/);
+    expect([marker, more, model.requests.length]).toEqual([
+      "[stopped by the user before an answer]",
+      [],
+      asked,
+    ]);
+    const after = await bench.state(key);
+    for (const left of ["run", "stop", "owner"]) expect(after).not.toHaveProperty(left);
+  },
+);
+
 it("fetching and transcribing share one minute", async () => {
   const bench = openBench(state, { provider: "openai-compatible", id: "m" });
   let now = 0;
@@ -61,6 +94,7 @@ it("fetching and transcribing share one minute", async () => {
   const writer = {
     sessionKey: "agent:main:slow",
     state: {},
+    interrupted: new AbortController().signal,
     commit: async () => ({}),
   } as unknown as SessionWriter;
   const agent = {

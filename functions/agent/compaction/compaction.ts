@@ -10,6 +10,7 @@ import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { LeaseLost } from "../../../shared/session/lease.ts";
 import { nothingSpent, spendingStep } from "../../../shared/session/spending.ts";
 import { assign, type Compaction, type SessionState } from "../../../shared/session/state.ts";
+import { isStopped } from "../../../shared/session/stop.ts";
 import { readSummaryMessage, summaryMessage, summarySize } from "../../../shared/session/summary-message.ts";
 import { deleteMessages } from "../../../shared/session/transcript.ts";
 import { absent, any, below, remove, type Step, set } from "../../../shared/world/expression.ts";
@@ -82,6 +83,7 @@ export async function compactOnRequest(
 export async function compactStep(agent: Agent, writer: SessionWriter, begun: Compaction): Promise<void> {
   const asked = askedBy(writer.state);
   if (asked && begun.result) return answerRequest(agent, writer, asked, begun.result);
+  if (asked && isStopped(writer.state)) return callOff(agent, writer, stoppedText, nothingSpent);
   const compacting = { ...begun, attempt: begun.attempt + 1 };
   if (compacting.attempt > maxAttempts) return giveUp(agent, writer, begun);
   await writer.commit([set(["compacting", "attempt"], compacting.attempt)]);
@@ -139,8 +141,10 @@ async function compactionText(
     }),
   );
   const { spent } = outcome;
-  if (outcome.status === "interrupted")
-    await writer.commit([remove("compacting"), ...(await spentSteps(agent, writer, spent))]);
+  if (outcome.status === "interrupted") {
+    if (askedBy(writer.state) && isStopped(writer.state)) await callOff(agent, writer, stoppedText, spent);
+    else await writer.commit([remove("compacting"), ...(await spentSteps(agent, writer, spent))]);
+  }
   if (outcome.status === "unreachable") await callOff(agent, writer, outcome.error, spent);
   if (outcome.status !== "done") return undefined;
   const { withoutForgotten } = await import("./extract-memories.ts");
@@ -217,8 +221,10 @@ async function callOff(agent: Agent, writer: SessionWriter, error: string, spent
     return;
   }
   await refuseEntry(agent, asked, "compact", `Nothing was changed. ${error}`).catch(unanswered(writer));
-  await writer.commitEntry(asked, steps);
+  await writer.commitEntry(asked, [...steps, remove("stopEntry")]);
 }
+
+const stoppedText = "It was stopped by the user.";
 
 /** The entry that requested the compaction in progress. Undefined for a run's compaction. */
 function askedBy({ run, inbox: [entry] }: SessionState): CompactEntry | undefined {
@@ -249,7 +255,7 @@ async function answerRequest(
   const { keptMessages, trimmedMessages } = result;
   const response = `Compacted session. Kept ${keptMessages} messages, archived ${trimmedMessages}.`;
   await answerEntry(agent, entry, result, "compact", response).catch(unanswered(writer));
-  await writer.commitEntry(entry, [remove("compacting")]);
+  await writer.commitEntry(entry, [remove("compacting"), remove("stopEntry")]);
 }
 
 /** A failed answer is only logged: the requester may have disconnected. */

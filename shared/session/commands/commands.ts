@@ -169,7 +169,8 @@ async function stop(
       error: "The answer in progress is not to your message; only its writer or an owner may stop it.",
     };
   if (needsAgent(stopped.state, context.now())) await context.wake(sessionKey);
-  const { runId, pendingCount } = stopped;
+  const { runId, pendingCount, isCompaction } = stopped;
+  if (isCompaction) return { response: `Stopped the compaction ${runId}.` };
   const tools = pendingCount > 0 ? `, cancelled ${pendingCount} pending tool(s)` : "";
   return { response: runId === undefined ? "Stopped." : `Stopped run ${runId}${tools}.` };
 }

@@ -2,10 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { textOf } from "../../../shared/protocol/messages.ts";
 import { partKey } from "../../../shared/session/archive.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
+import { requestStop } from "../../../shared/session/stop.ts";
+import { until } from "../../support/until.ts";
 import {
   type CompactionBench,
   type CompactionStack,
   compact,
+  message,
   startCompactionStack,
   turns,
 } from "./compaction-bench.ts";
@@ -41,6 +44,38 @@ describe("a request to compact", () => {
       { id: "c1", ok: true, payload: { ok: true, trimmedMessages: 16, keptMessages: 4, archivedTo } },
     ]);
     expect(await bench.said()).toEqual(before);
+  });
+
+  it("is stopped while the model hangs: nothing changes, and the next message is answered", async () => {
+    bench.reply = () => ({ hang: true });
+    const before = turns(5);
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, compact("c1", 4, "command"));
+    const invoked = bench.invoke(bench.key);
+    await until(() => bench.readings().length === 1, "the summary is asked for");
+    const stop = await requestStop(bench.store.table, bench.key, "stop", Date.now());
+    expect(stop).toMatchObject({ runId: "c1", isCompaction: true });
+    await invoked;
+    const error = "Nothing was changed. It was stopped by the user.";
+    expect(answers()).toMatchObject([{ payload: { status: "command", command: "compact", error } }]);
+    expect(await bench.live(bench.key)).toEqual(before);
+    const after = await bench.state(bench.key);
+    expect(after.inbox).toEqual([]);
+    for (const left of ["compacting", "stopEntry", "stop", "owner"]) expect(after).not.toHaveProperty(left);
+    bench.reply = () => ({ text: "the answer" });
+    await bench.submit(bench.key, message("m1", "and now?"));
+    await bench.invoke(bench.key);
+    expect(textOf((await bench.live(bench.key)).at(-1)!)).toBe("the answer");
+  });
+
+  it("is not begun if it was stopped before", async () => {
+    await bench.seed(bench.key, turns(5));
+    await bench.submit(bench.key, compact("c1", 4));
+    await requestStop(bench.store.table, bench.key, "stop", Date.now());
+    await bench.invoke(bench.key);
+    expect(answers()).toMatchObject([{ ok: false, error: { message: expect.stringContaining("stopped") } }]);
+    expect(bench.readings()).toEqual([]);
+    expect(await bench.state(bench.key)).not.toHaveProperty("stopEntry");
   });
 
   it("never separates a call from its results, and keeps a few more messages for that", async () => {

@@ -9,7 +9,7 @@ const modelSeconds = 3;
 const deltaEvents = modelSeconds * 4;
 
 /** Interval of lease renewals while the model answers. Seconds. */
-const renewSeconds = 3;
+const renewSeconds = 2;
 
 const gb = (megabytes: number) => megabytes / 1024;
 const memoryGb = {
