@@ -1,6 +1,5 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { watchUpgrade } from "../../shared/configuration/upgrade.ts";
-import { readJob } from "../../shared/cron/job-item.ts";
 import { advanceJob } from "../../shared/cron/run-job.ts";
 import { loadSweep } from "../../shared/dreaming/load-sweep.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
@@ -68,9 +67,7 @@ export async function fireCron(
   timer: Timer,
   { jobId, at }: Extract<TimerEvent, { kind: "cron" }>,
 ): Promise<void> {
-  const job = await readJob(timer.table, jobId);
-  const isCurrent = job?.nextRunAtMs === at || job?.run?.at === at;
-  log("cron.fire", { jobId, at, isCurrent });
+  log("cron.fire", { jobId, at });
   // Use the schedule's time if this clock is slow.
-  if (isCurrent) await advanceJob(timer, jobId, Math.max(timer.now(), at));
+  await advanceJob(timer, jobId, Math.max(timer.now(), at), { firedAt: at });
 }

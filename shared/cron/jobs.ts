@@ -149,8 +149,10 @@ export async function updateJob(
     const changed = { ...job, ...withoutUndefined(change) };
     const isReplanned = given.schedule !== undefined || given.enabled !== undefined;
     if (isReplanned || given.spec) checkJob(changed, now, configuration, isReplanned && changed.enabled);
+    // A time that has run must not come again, not even if this clock is slow.
+    const after = Math.max(now, job.run?.at ?? 0, job.lastRunAtMs ?? 0);
     if (isReplanned)
-      change.nextRunAtMs = changed.enabled ? nextRunOf(changed, now, configuration) : undefined;
+      change.nextRunAtMs = changed.enabled ? nextRunOf(changed, after, configuration) : undefined;
     const written = await changeJob(world.table, job, change, now);
     if (!written) continue;
     if (isReplanned) await scheduleNext(world, id, change.nextRunAtMs);
@@ -196,7 +198,7 @@ export async function runJobs(
     enabled && nextRunAtMs !== undefined && nextRunAtMs <= now;
   const meant = mode === "force" ? named : named.filter(isDue).slice(0, maxAtOnce);
   for (const { id: jobId } of meant) {
-    const result = await advanceJob(world, jobId, now, mode === "force" ? now : undefined);
+    const result = await advanceJob(world, jobId, now, mode === "force" ? { forcedAt: now } : {});
     if (result) results.push(result);
   }
   return { ok: true, ran: results.filter(({ status }) => status !== "skipped").length, results };

@@ -43,6 +43,11 @@ export async function recordRun(
   await succeeds(table.put(item, condition));
 }
 
+/** Whether the history has a run. */
+export async function hasRun(table: Table, jobId: string, at: number): Promise<boolean> {
+  return (await table.get(runKey(jobId, at))) !== undefined;
+}
+
 /** Records that the model is called for a queued run. */
 export async function recordRunning(
   table: Table,

@@ -5,7 +5,7 @@ import { cronSessionKey } from "../session/key/session-key.ts";
 import { readSession } from "../session/sessions.ts";
 import { changeJob, type JobRun, readJob, type StoredJob } from "./job-item.ts";
 import { type CronWorld, nextRunOf, scheduleNext } from "./plan-run.ts";
-import { isNew, pruneRuns, recordRun, runId } from "./run-history.ts";
+import { hasRun, isNew, pruneRuns, recordRun, runId } from "./run-history.ts";
 import { admitRun, type RunningJob, rivalsOf } from "./run-slots.ts";
 import { changeEnded, settleCronRun } from "./settle-run.ts";
 import { submitRun, timeoutOf } from "./submit-run.ts";
@@ -16,24 +16,35 @@ const queueMs = 15 * 60_000;
 /** What one look at a job led to. "changed": another writer was first, so the job has to be read again. */
 type Outcome = CronRunResult | undefined | "changed";
 
+/** Why a job is advanced; epoch ms. */
+interface Reason {
+  /** Its schedule for this time fired: ignored unless it is the time of the next run or of the current one. */
+  firedAt?: number;
+  /** A person requests a run that is not due; this time identifies the run. */
+  forcedAt?: number;
+}
+
 /**
  * Advances one job: continues a run that was claimed but not submitted, ends a lost run, and starts a due run. Safe to repeat,
  * when a schedule fires twice and for the sweep: each step is one conditional write of the job, and the id of the run's message
  * contains the job and the time.
  * @param now epoch ms
- * @param forcedAt starts a run that is not due; its time identifies the run
  * @returns undefined when there was nothing to do
  */
 export async function advanceJob(
   world: CronWorld,
   jobId: string,
   now: number,
-  forcedAt?: number,
+  reason: Reason = {},
 ): Promise<CronRunResult | undefined> {
   for (;;) {
     const job = await readJob(world.table, jobId);
-    const outcome = job && (await advance(world, job, now, forcedAt));
+    const outcome = job && (await advance(world, job, now, reason));
     if (outcome !== "changed") return outcome;
+    const { forcedAt } = reason;
+    // Another process continues the requested run, which may even have ended.
+    if (forcedAt !== undefined && (await hasRun(world.table, jobId, forcedAt)))
+      return { jobId, status: "queued", durationMs: 0 };
   }
 }
 
@@ -41,15 +52,16 @@ async function advance(
   world: CronWorld,
   job: StoredJob,
   now: number,
-  forcedAt: number | undefined,
+  { firedAt, forcedAt }: Reason,
 ): Promise<Outcome> {
   const { run, enabled, nextRunAtMs } = job;
+  if (firedAt !== undefined && firedAt !== nextRunAtMs && firedAt !== run?.at) return undefined;
   const isMeant = forcedAt === undefined || run?.at === forcedAt;
   if (run && !run.submitted && isMeant) return continueRun(world, { ...job, run }, now);
-  if (forcedAt !== undefined)
-    return run
-      ? refusal(job, "a run of this job is in progress")
-      : startRun(world, job, { at: forcedAt, forced: true }, now);
+  if (forcedAt !== undefined) {
+    if (run) return refusal(job, "a run of this job is in progress");
+    return startRun(world, job, { at: forcedAt, forced: true }, now);
+  }
   if (run && run.until <= now) return checkLost(world, job, run, now);
   if (!enabled || nextRunAtMs === undefined || nextRunAtMs > now) return relist(world, job, now);
   if (run) return skip(world, job, nextRunAtMs, now, "the previous run has not ended");
@@ -63,7 +75,7 @@ function refusal({ id }: StoredJob, error: string): CronRunResult {
 
 /** Updates when the sweep handles a job that it found in vain. */
 async function relist({ table }: CronWorld, job: StoredJob, now: number): Promise<Outcome> {
-  if (job.dueAt === undefined || job.dueAt <= now) {
+  if (job.dueAt !== undefined && job.dueAt <= now) {
     if (!(await changeEnded(table, job, {}, now))) return "changed";
   }
   return undefined;

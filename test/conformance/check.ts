@@ -1,4 +1,5 @@
 import { type Exploration, explore } from "./explore.ts";
+import { deepJobScenarios, quickJobScenarios } from "./jobs/job-scenarios.ts";
 import { deepScenarios, quickScenarios } from "./scenarios.ts";
 
 /**
@@ -18,7 +19,9 @@ function print({ ends, violations, ...found }: Exploration, startedAt: number): 
 
 const options = process.argv.slice(2);
 const wanted = options.find((option) => !option.startsWith("--")) ?? "";
-const scenarios = options.includes("--deep") ? deepScenarios : quickScenarios;
+const scenarios = options.includes("--deep")
+  ? [...deepScenarios, ...deepJobScenarios]
+  : [...quickScenarios, ...quickJobScenarios];
 const total = { scenarios: 0, states: 0, transitions: 0, violations: 0, complete: true };
 for (const scenario of scenarios.filter(({ name }) => name.includes(wanted))) {
   const startedAt = Date.now();

@@ -14,7 +14,7 @@ export function describeRequest(request: Request): string {
     case "table":
       return describeCall(request.call);
     case "scheduler":
-      return `schedule the timeout of step ${"step" in request.event ? request.event.step : ""}`;
+      return `schedule ${request.name}`;
     case "node":
       return "send the call to the node";
     case "agent":

@@ -45,7 +45,7 @@ interface Trail {
  */
 export async function explore(
   scenario: Scenario,
-  { maxStates = Number.POSITIVE_INFINITY, behaviour = new Behaviour() }: Options = {},
+  { maxStates = Number.POSITIVE_INFINITY, behaviour = new Behaviour(scenario.model) }: Options = {},
 ): Promise<Exploration> {
   const putBack = replaceGlobals();
   try {

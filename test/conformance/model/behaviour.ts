@@ -1,8 +1,7 @@
 import { Interner } from "../intern.ts";
-import { changeFaults } from "../invariants.ts";
-import type { Scenario } from "../scenario.ts";
+import type { Model, Scenario } from "../scenario.ts";
 import { Automaton } from "./automaton.ts";
-import { maskRequest } from "./mask.ts";
+import { sessionModel } from "./session-model.ts";
 import { Snapshots } from "./snapshot.ts";
 
 /** The known behaviour of the programs and the table. */
@@ -20,8 +19,15 @@ export class Behaviour {
   /** The items in answers by their contents: an answer's name consists of their numbers. */
   private readonly items = new Interner<{ id: number }>();
   /** For scenarios in which processes with the same knowledge count as one. */
-  private readonly reduced = this.known(new Automaton(maskRequest, true));
-  private readonly whole = this.known(new Automaton(maskRequest, false));
+  private readonly reduced: Known;
+  private readonly whole: Known;
+  private readonly model: Model;
+
+  constructor(model = sessionModel) {
+    this.model = model;
+    this.reduced = this.known(new Automaton(model.mask, true));
+    this.whole = this.known(new Automaton(model.mask, false));
+  }
 
   /** The behaviour for such a scenario. A table with changed calls has its own effects. */
   of({ unreduced, mutate }: Pick<Scenario, "unreduced" | "mutate">): Known {
@@ -30,6 +36,6 @@ export class Behaviour {
   }
 
   private known(automaton: Automaton): Known {
-    return { automaton, snapshots: new Snapshots(changeFaults, this.items) };
+    return { automaton, snapshots: new Snapshots(this.model.changeFaults, this.items) };
   }
 }

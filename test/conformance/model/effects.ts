@@ -66,7 +66,7 @@ export class Effects {
       case "agent":
         return this.begin(world, this.scenario.agent);
       case "scheduler":
-        return this.scheduled(world, request.name, request.event as Schedule["event"]);
+        return this.scheduled(world, request.name, request.event);
       case "node": {
         const calls = [...new Set([...world.outside.calls, request.callId])].sort();
         return { ...world, outside: this.parts.outside({ ...world.outside, calls }) };

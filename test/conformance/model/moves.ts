@@ -1,15 +1,12 @@
-import { leaseMs } from "../../../shared/session/lease.ts";
-import type { Run } from "../../../shared/session/run.ts";
 import { describeMember, describeRequest } from "../describe.ts";
-import { isIndependent } from "../independence.ts";
-import { doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
-import { acceptedIds, isCommand } from "../said.ts";
-import type { Scenario } from "../scenario.ts";
+import { newsFaults } from "../invariants.ts";
+import { countsAnswers, type Model, type Scenario } from "../scenario.ts";
 import type { Automaton, Node } from "./automaton.ts";
 import type { Behaviour } from "./behaviour.ts";
 import { type Effect, Effects } from "./effects.ts";
 import type { Answer, Happening, Program } from "./process.ts";
-import { isAgent, sweeper, toolResult, toolTimeout } from "./programs.ts";
+import { isAgent, toolResult } from "./programs.ts";
+import { sessionModel } from "./session-model.ts";
 import {
   type Crew,
   type Member,
@@ -43,11 +40,8 @@ interface Unknown {
   clock: number;
 }
 
-/** Time from the last move to the sweep, longer than every lease, deadline and grace period. */
-const longMs = 3_600_000;
-
 /** Start of the clock. Code could mistake 0 for an absent time. */
-const firstMoment = 1_000_000_000_000;
+export const firstMoment = 1_000_000_000_000;
 
 const fault = { answerName: "fault", answer: (): Answer => ({ failure: "fault" }), repeatable: false };
 
@@ -55,12 +49,12 @@ const fault = { answerName: "fault", answer: (): Answer => ({ failure: "fault" }
 export class Moves {
   readonly automaton: Automaton;
   private readonly scenario: Scenario;
+  private readonly model: Model;
   private readonly parts = new Parts();
   private readonly effects: Effects;
   private unknown: Unknown[] = [];
   /** The programs that outside events start, by the reason of the event. */
   private readonly arrivals = new Map<string, Program>();
-  /** Whether clients must receive each answer exactly once, which holds without crashes and pauses. */
   private readonly countsAnswers: boolean;
 
   constructor(scenario: Scenario, behaviour: Behaviour) {
@@ -69,8 +63,8 @@ export class Moves {
     this.automaton = automaton;
     const begin = (world: World, program: Program) => this.begun(world, program);
     this.effects = new Effects(scenario, this.parts, snapshots, begin);
-    const { crashes, failures, pauses } = scenario.mishaps;
-    this.countsAnswers = crashes + failures + pauses === 0;
+    this.model = scenario.model ?? sessionModel;
+    this.countsAnswers = countsAnswers(scenario);
   }
 
   async first(): Promise<World> {
@@ -91,23 +85,8 @@ export class Moves {
   }
 
   /** The faults of the world when no process is running. */
-  faultsOf({ table, crew, outside }: World): readonly string[] {
-    if (crew.isAtWork) return [];
-    const { schedules, clock, crashed, told } = outside;
-    const isScheduled = ({ runId, step, deadline }: Run) =>
-      schedules.some(
-        ({ event }) => event.runId === runId && event.step === step && event.deadline === deadline,
-      );
-    const faults = crashed ? [] : restFaults(table, clock, isScheduled);
-    if (!isDone(table)) return faults;
-    const stopped = new Set(told.filter((one) => one.startsWith("error ")).map((one) => one.slice(6)));
-    if (this.countsAnswers) {
-      const accepted = acceptedIds(table.session).filter((id) => !stopped.has(id));
-      const times = (id: string) => told.filter((one) => one === `${answerKind(id)} ${id}`).length;
-      const wrong = accepted.filter((id) => times(id) !== 1);
-      faults.push(...wrong.map((id) => `clients received the answer to ${id} ${times(id)} times`));
-    }
-    return [...faults, ...doneFaults(table, stopped)];
+  faultsOf(world: World): readonly string[] {
+    return world.crew.isAtWork ? [] : this.model.restFaults(world, this.scenario);
   }
 
   /** A line for the printed schedule of a violation. */
@@ -135,7 +114,7 @@ export class Moves {
     const { left, schedules, calls } = world.outside;
     const moves: Move[] = [];
     for (const member of members) {
-      if (!isIndependent(world, member, this.scenario)) continue;
+      if (!this.model.isIndependent(world, member, this.scenario)) continue;
       this.ofMember(world, member, moves);
       if (left.pauses === 0 || !moves.some(({ readsClock }) => readsClock)) return moves;
       moves.length = 0;
@@ -143,16 +122,16 @@ export class Moves {
     for (const [i, member] of members.entries()) {
       if (member !== members[i - 1]) this.ofMember(world, member, moves);
     }
-    for (const schedule of schedules) this.firing(world, schedule, moves);
+    for (const schedule of schedules) if (this.isDue(world, schedule)) this.firing(world, schedule, moves);
     for (const callId of calls) this.answering(world, callId, moves);
     if (left.pauses > 0 && members.length > 0) {
-      const later = { left: less(left, "pauses"), clock: world.outside.clock + leaseMs + 1000 };
+      const later = { left: less(left, "pauses"), clock: world.outside.clock + this.model.pauseMs };
       const what = "all processes pause until all leases have expired";
       moves.push({ what, world: this.with(world, later), faults: [] });
     }
     if (left.sweeps > 0) {
       const swept = this.with(world, { left: less(left, "sweeps") });
-      moves.push({ what: "a sweep begins", world: this.begun(swept, sweeper), faults: [] });
+      moves.push({ what: "a sweep begins", world: this.sweeping(swept), faults: [] });
     }
     if (!isAtWork) this.atRest(world, moves);
     return moves;
@@ -245,7 +224,7 @@ export class Moves {
 
   private firing(world: World, schedule: Schedule, moves: Move[]): void {
     const schedules = world.outside.schedules.filter((one) => one !== schedule);
-    const program = this.arrival(`schedule ${schedule.id}`, () => toolTimeout(schedule.event));
+    const program = this.arrival(`schedule ${schedule.id}`, () => this.model.fired(schedule.event));
     this.arriving(world, program, { schedules }, "the schedule fires", moves);
   }
 
@@ -278,17 +257,26 @@ export class Moves {
     moves.push({ what: `${what}, and is delivered twice`, world: twice, faults: [] });
   }
 
-  /** If no other move is left, a sweep continues work interrupted by a crash. */
+  /** If no other move is left, a sweep continues what is left to do. */
   private atRest(world: World, moves: Move[]): void {
-    const { schedules, crashed, swept, clock } = world.outside;
-    if (world.crew.members.length > 0 || schedules.length > 0 || !crashed || isDone(world.table)) return;
+    const { schedules, swept, clock } = world.outside;
+    const isQuiet = world.crew.members.length === 0 && !schedules.some((one) => this.isDue(world, one));
+    if (!isQuiet || this.model.isDone(world)) return;
     const { crashes, failures } = this.scenario.mishaps;
-    if (swept > crashes + failures) {
+    if (swept > crashes + failures + this.model.calmSweeps) {
       moves.push({ what: "nothing more happens", world, faults: ["sweeps do not fix it"] });
       return;
     }
-    const later = this.with(world, { clock: clock + longMs, swept: swept + 1 });
-    moves.push({ what: "much later, a sweep begins", world: this.begun(later, sweeper), faults: [] });
+    const later = this.with(world, { clock: clock + this.model.restMs, swept: swept + 1 });
+    moves.push({ what: "much later, a sweep begins", world: this.sweeping(later), faults: [] });
+  }
+
+  private sweeping(world: World): World {
+    return this.model.sweepers(world).reduce((all, program) => this.begun(all, program), world);
+  }
+
+  private isDue({ outside }: World, { event }: Schedule): boolean {
+    return (this.model.timeOf?.(event) ?? 0) <= outside.clock;
   }
 
   /** Starts a program. If no pause is possible, the start is not a separate step, because it changes nothing. */
@@ -313,9 +301,6 @@ export class Moves {
 function less(left: Mishaps, kind: keyof Mishaps): Mishaps {
   return { ...left, [kind]: left[kind] - 1 };
 }
-
-/** The event that clients get when an accepted entry is done. */
-const answerKind = (id: string) => (isCommand(id) ? "answered" : "final");
 
 function mishap(left: Mishaps, kind: "crashes" | "failures"): Partial<Outside> {
   return { crashed: true, left: less(left, kind) };

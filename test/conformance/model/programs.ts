@@ -274,7 +274,7 @@ export function transcriptFault(messages: readonly Message[]): string | undefine
 }
 
 /** The given dependencies. Access to any other one throws instead of returning `undefined`. */
-function only<T extends object>(name: string, parts: Partial<T>): T {
+export function only<T extends object>(name: string, parts: Partial<T>): T {
   const get = (target: object, property: string | symbol) => {
     if (!(property in target)) throw new Error(`the check has no ${name}.${String(property)}`);
     return Reflect.get(target, property);

@@ -28,7 +28,7 @@ export interface Crew {
 export interface Schedule {
   id: number;
   name: string;
-  event: Extract<TimerEvent, { kind: "tool-timeout" }>;
+  event: TimerEvent;
 }
 
 /** How often each mishap may still happen. */
