@@ -245,6 +245,12 @@ describe("calls that nobody waits for", () => {
     expect((await cancelCalls({ sockets }, nodesOf, [])).size).toBe(0);
     expect(nodesOf).not.toHaveBeenCalled();
   });
+
+  it("are given up when the nodes cannot be read", async () => {
+    const sockets = { post: async () => "sent" as const, close: async () => {} };
+    const failing = () => Promise.reject(new Error("throttled"));
+    expect((await cancelCalls({ sockets }, failing, calls)).size).toBe(0);
+  });
 });
 
 describe("the ids of a token's nodes", () => {

@@ -65,7 +65,10 @@ describe("a call id that a server reuses in every step", () => {
 describe("the address of a call", () => {
   it.each([
     "",
+    "s.",
+    "s.!!",
     `s.${Buffer.from("[1,2,3,4]").toString("base64url")}`,
+    `s.${Buffer.from('["a","b","c"]').toString("base64url")}`,
     `s.${Buffer.from('["a","b",1,"c",2]').toString("base64url")}`,
   ])("is not decoded from %j", (name) => {
     expect(decodeCallAddress(name)).toBeUndefined();

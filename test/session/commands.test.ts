@@ -3,6 +3,8 @@ import { createMemoryTable } from "../../local/world/local-table.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { secretMarker } from "../../shared/configuration/secret.ts";
+import { contextText, percentText } from "../../shared/session/commands/context-command.ts";
+import { spendingText } from "../../shared/session/commands/cost-command.ts";
 import { parseDirectives } from "../../shared/session/commands/directives.ts";
 import { effectiveChoice, effectiveModel, missingFor } from "../../shared/session/commands/model-choice.ts";
 import { parseCommand } from "../../shared/session/commands/parse-command.ts";
@@ -11,6 +13,7 @@ import { type Incoming, type Intake, submitMessage } from "../../shared/session/
 import { acquire, commit, commitEntry } from "../../shared/session/lease.ts";
 import { newRun } from "../../shared/session/run.ts";
 import { patchSession, readSession } from "../../shared/session/sessions.ts";
+import { nothingSpent } from "../../shared/session/spending.ts";
 import { assign } from "../../shared/session/state.ts";
 import type { Table } from "../../shared/world/world.ts";
 
@@ -276,5 +279,31 @@ describe("the model of a run", () => {
     const missing = missingFor(model, { apiKeys: { keyed: secretMarker } });
     if (needs) expect(missing).toMatch(needs);
     else expect(missing).toBeUndefined();
+  });
+});
+
+describe("the texts of /cost and /context", () => {
+  it.each([
+    [{ calls: 1, input: 1234, output: 5 }, "1 call, 1,234 in, 5 out, free"],
+    [
+      { calls: 2, cacheRead: 10, cacheWrite: 2, unpriced: 1 },
+      "2 calls, 12 in (10 from the cache), 0 out, price unknown",
+    ],
+    [{ calls: 2, dollars: 0.0001, unpriced: 1 }, "2 calls, 0 in, 0 out, at least $0.0001"],
+    [{ calls: 2, dollars: 1 }, "2 calls, 0 in, 0 out, $1.00"],
+  ])("of %j is %s", (spending, text) => {
+    expect(spendingText({ ...nothingSpent, ...spending })).toBe(text);
+  });
+
+  it("show the share of the window, and when a compaction starts", () => {
+    const use = { sessionKey: main, model: "p/m", messageCount: 2 };
+    const last = { tokens: 1500, window: 10_000, prompt: 1000 };
+    expect(contextText({ ...use, last: { ...last, compactsAt: 9000 } }).split("\n")).toEqual([
+      ...["Model: p/m", "Messages: 2", "Context: 1,500 of 10,000 tokens (15%)"],
+      "Of these: prompt and tools about 1,000, messages about 500",
+      "Compacted above: 9,000 tokens",
+    ]);
+    expect(contextText({ ...use, last })).not.toContain("Compacted");
+    expect([0, 0.001, 0.014, 1].map(percentText)).toEqual(["0%", "1%", "1%", "100%"]);
   });
 });

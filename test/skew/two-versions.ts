@@ -13,7 +13,12 @@ import { scopes } from "../../shared/protocol/methods.ts";
 import type { Bucket, Table } from "../../shared/world/world.ts";
 import type { AccessRequest } from "../aws/emulators/access.ts";
 import { type Cloud, startCloud } from "../aws/emulators/cloud.ts";
-import { accessKeyIdOfFunction, startProcessHost } from "../aws/emulators/lambda/process-host.ts";
+import {
+  accessKeyIdOfFunction,
+  openSpareInstances,
+  startProcessHost,
+} from "../aws/emulators/lambda/process-host.ts";
+import { newFolder } from "../support/run/test-folders.ts";
 import { until } from "../support/until.ts";
 import { unpackRelease } from "./previous-release.ts";
 
@@ -47,10 +52,19 @@ export interface TwoVersions {
 
 const functionNames: readonly FunctionName[] = ["agent", "socket", "timer", "webhook"];
 
+/** Processes that the next gateway of this worker uses. */
+const spares = openSpareInstances();
+
+let unpacked: string | undefined;
+function folderOf(version: Version): string {
+  if (version === "current") return inject("bundles");
+  unpacked ??= unpackRelease(newFolder());
+  return unpacked;
+}
+
 /** Starts with the current version. No event is repeated, and the sweep does not run by itself. */
 export async function startTwoVersions(): Promise<TwoVersions> {
   const dir = await mkdtemp(join(tmpdir(), "gsv-skew-"));
-  const folders = { previous: unpackRelease(join(dir, "previous")), current: inject("bundles") };
   const chosen = new Map<string, Version>(functionNames.map((name) => [name, "current"]));
   const cut = cutter();
   const logs: TwoVersions["logs"] = [];
@@ -64,8 +78,9 @@ export async function startTwoVersions(): Promise<TwoVersions> {
         startProcessHost({
           env,
           log,
+          spares,
           maxInstances: 2,
-          entry: (name) => join(folders[version], name, "handler.mjs"),
+          entry: (name) => join(folderOf(version), name, "handler.mjs"),
         });
       const hosts = { previous: start("previous"), current: start("current") };
       return {

@@ -227,6 +227,7 @@ it("a payload that is too large is sent as the shorter one, and every end of a r
 describe("an offer", () => {
   const delta = (seq: number) =>
     ({ runId: "run", sessionKey, state: "delta", text: `${seq}`, seq, step: 0, attempt: 1 }) as const;
+  const error = { runId: "run", sessionKey, state: "error", error: "no" } as const;
   const broadcast = (outcomes: (Posted | "failed")[]) => {
     clients = { ann: () => ({ afterMs: 20, outcome: outcomes.shift()! }) };
     return createBroadcast(createMemoryTable(), sockets, () => 0);
@@ -243,6 +244,20 @@ describe("an offer", () => {
     expect(received).toEqual([true, false, false, false, false, false]);
     expect(posts).toHaveLength(5);
     expect(await ended(offer("ann", "chat", { ...delta(0), runId: "other" }))).toBe(true);
+  });
+
+  it("is answered before anything else of its run is sent, also when it is followed by another", async () => {
+    const { offer, send } = broadcast(["sent", "sent", "busy", "sent"]);
+    const first = offer("ann", "chat", delta(0)).then(() => offer("ann", "chat", delta(1)));
+    const other = send(["ann"], "chat", { ...error, runId: "other" });
+    const end = send(["ann"], "chat", error);
+    await ended(Promise.all([first, other, end]));
+    expect(posts.map(({ event, at }) => [event.runId, event.state, at])).toEqual([
+      ["run", "delta", 20],
+      ["other", "error", 20],
+      ["run", "delta", 40],
+      ["run", "error", 60],
+    ]);
   });
 });
 
