@@ -16,7 +16,7 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/webhook/{redelivery,handler}",
   ],
   "shared/cron": [
-    "test/cron/{schedule-words,run-times,job-changes,jobs,job-runs,job-costs,cron-tool,former-owner}",
+    "test/cron/{schedule-words,run-times,run-slots,job-changes,jobs,job-runs,job-costs,cron-tool,former-owner}",
     "test/cli/commands/cron/cron-commands",
     "test/cron/{job-epoch,killed-run}",
   ],
