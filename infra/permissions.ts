@@ -124,7 +124,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     wholeTable,
     { resource: "listIndex", actions: ["dynamodb:Query"] },
     // After a node has disconnected: the sessions that may wait for it.
-    { resource: "dueIndex", actions: ["dynamodb:Query"] },
+    { resource: "dueIndex", actions: ["dynamodb:Query", "dynamodb:Scan"] },
     // A transfer into a workspace is a multipart upload, which is aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
     { resource: "mediaObjects", actions: ["s3:PutObject"] },
@@ -149,7 +149,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     wholeTable,
     // During an upgrade, the newest session tells whether another release is in use.
     { resource: "listIndex", actions: ["dynamodb:Query"] },
-    { resource: "dueIndex", actions: ["dynamodb:Query"] },
+    { resource: "dueIndex", actions: ["dynamodb:Query", "dynamodb:Scan"] },
     { resource: "postToConnection", actions: manageConnections },
     // A heartbeat reads HEARTBEAT.md before it asks the model. A memory sweep writes MEMORY.md, DREAMS.md and the workspace
     // history, and removes memories from all files that were forgotten meanwhile.

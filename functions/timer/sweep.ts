@@ -2,11 +2,13 @@ import { cronPartition, jobIdOf } from "../../shared/cron/job-item.ts";
 import { advanceJob } from "../../shared/cron/run-job.ts";
 import { dreamingAgent } from "../../shared/dreaming/dream-state.ts";
 import { beatPartition } from "../../shared/heartbeat/beat-state.ts";
+import type { FailingItem } from "../../shared/protocol/cron.ts";
 import { listFaults, recordFault } from "../../shared/runtime/faults.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
-import { readIndex } from "../../shared/session/due.ts";
+import { dueItems } from "../../shared/session/due.ts";
 import { extractedSession } from "../../shared/session/extraction.ts";
+import { readFailing, tryItem } from "../../shared/session/failing-items.ts";
 import { unlistIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { needsAgent } from "../../shared/session/state.ts";
@@ -16,30 +18,50 @@ import { cancelExpired } from "./expired-calls.ts";
 import { beatIfLost } from "./heartbeat.ts";
 import type { Timer } from "./timer.ts";
 
-/** Max items that one sweep checks; the next sweep checks the rest. */
-const sweepLimit = 200;
+/** Max items that are checked in parallel. */
+const atOnce = 16;
+
+/** A sweep starts no check when less time than this remains, ms. */
+const reservedMs = 10_000;
 
 /**
  * Checks the overdue items of the `due` index: sessions with work that no agent is processing, which only a crash leaves
  * behind, and jobs whose schedule was lost. The index has only keys; each item is read and decides. The failure of one item
- * does not stop the sweep.
+ * does not stop the sweep, and an item that keeps failing is checked less often.
+ * @param remainingMs returns the time left of the invocation; the next sweep checks what this one has no time for
  * @param onLeft called before the sweep wakes a session that an agent left with work
  * @throws the last failure, after all items were checked
  */
-export async function sweep(timer: Timer, onLeft: () => void = () => {}): Promise<void> {
+export async function sweep(
+  timer: Timer,
+  remainingMs: () => number = () => Number.POSITIVE_INFINITY,
+  onLeft: () => void = () => {},
+): Promise<void> {
   const { table, now } = timer;
-  const overdue = await readIndex(table, { index: "due", upTo: now(), limit: sweepLimit });
-  let woken = 0;
+  const count = { overdue: 0, woken: 0 };
+  let failing: ReadonlyMap<string, FailingItem> | undefined;
   let failure: unknown;
-  for (const { pk, sk } of overdue) {
+  const check = async (key: Key) => {
     try {
-      if (await checkItem(timer, { pk: String(pk), sk: String(sk) }, onLeft)) woken += 1;
+      const isWoken = await tryItem(table, key, failing, now(), () => checkItem(timer, key, onLeft));
+      if (isWoken) count.woken += 1;
     } catch (error) {
-      logError("sweep.failed", error, { pk: String(pk), sk: String(sk) });
+      logError("sweep.failed", error, { ...key });
       failure = error;
     }
+  };
+  const hasTime = () => remainingMs() > reservedMs;
+  for await (const page of dueItems(table, now())) {
+    if (!hasTime()) break;
+    count.overdue += page.length;
+    if (page.length > 0) failing ??= await readFailing(table, now());
+    const queue = page.values();
+    const worker = async () => {
+      for (const key of queue) if (hasTime()) await check(key);
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
   }
-  log("sweep.done", { overdue: overdue.length, woken });
+  log("sweep.done", count);
   if (failure) throw failure;
 }
 
@@ -94,10 +116,10 @@ async function checkSession(timer: Timer, sessionKey: string, onLeft: () => void
 }
 
 /** Sweeps, and records a fault if it woke a session: only an agent that ended early leaves one with work. */
-export async function sweepAndRecord(timer: Timer): Promise<void> {
+export async function sweepAndRecord(timer: Timer, remainingMs: () => number): Promise<void> {
   let wasLeft = false;
   try {
-    await sweep(timer, () => {
+    await sweep(timer, remainingMs, () => {
       wasLeft = true;
     });
   } finally {

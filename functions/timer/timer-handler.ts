@@ -1,3 +1,4 @@
+import type { Context } from "aws-lambda";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { watchUpgrade } from "../../shared/configuration/upgrade.ts";
 import { advanceJob } from "../../shared/cron/run-job.ts";
@@ -23,18 +24,18 @@ export function createTimerHandler(world: World) {
   const sweepMemories = loadSweep(world);
   const timer: Timer = { table, schedules, configuration, sockets, wake, files, sweepMemories, now };
   const continueUpgrade = watchUpgrade(world);
-  const fireEvent = async (event: TimerEvent) => {
+  const fireEvent = async (event: TimerEvent, context: Context) => {
     // The handler needs the newest configuration. Read it in parallel with the session.
     if (event.kind === "reset-due") configuration.load({ fresh: true }).catch(() => {});
     if (event.kind === "sweep") await continueUpgrade();
-    return fire(timer, event);
+    return fire(timer, event, () => context.getRemainingTimeInMillis());
   };
   return wrapHandler<TimerEvent, void>("timer", fireEvent, {
     fields: ({ kind }) => ({ kind }),
   });
 }
 
-async function fire(timer: Timer, event: TimerEvent): Promise<void> {
+async function fire(timer: Timer, event: TimerEvent, remainingMs: () => number): Promise<void> {
   switch (event.kind) {
     case "tool-timeout":
       return expireTools(timer, event);
@@ -53,7 +54,7 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
     case "dream":
       return dream(timer, event);
     case "sweep":
-      return sweepAndRecord(timer);
+      return sweepAndRecord(timer, remainingMs);
     case "watch":
       return watch(timer);
   }

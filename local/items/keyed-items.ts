@@ -30,7 +30,8 @@ export interface Range {
 /** Part of one partition of an index, in the order of its number; equal numbers in the order of the table's key. */
 export interface IndexRange {
   index: IndexName;
-  pk: string;
+  /** Absent: the rows of all partitions. */
+  pk?: string;
   /** Only numbers from here (inclusive) … */
   from?: number;
   /** … to here (inclusive). */
@@ -76,7 +77,12 @@ export class KeyedItems {
     if (after !== undefined) {
       bounds.push(beyond((item) => at(item) - after.at || compareKeys(item, after), descending));
     }
+    if (pk === undefined) return this.allRows(index);
     return within(this.indexed[index].get(pk), bounds, descending);
+  }
+
+  private *allRows(index: IndexName): Generator<StoredItem> {
+    for (const rows of this.indexed[index].values()) yield* rows.upwards();
   }
 
   /** Partition keys in no particular order. Partitions created or removed meanwhile may be missing. */

@@ -14,7 +14,7 @@ import { withChanges } from "./item-change.ts";
 import type { ItemReader } from "./item-store.ts";
 import { checkKey, ValidationException } from "./item-validation.ts";
 import { copyOf } from "./item-values.ts";
-import { projected, type StoredItem } from "./keyed-items.ts";
+import { projected, type StoredItem, tableIndexes } from "./keyed-items.ts";
 import { compareText } from "./text-order.ts";
 
 /** A read of the table, as a value. */
@@ -91,8 +91,10 @@ export function itemsOf(items: ItemReader, { limit, ...range }: Query): StoredIt
 }
 
 /** As `itemAt`, for the rows of an index, each with what the index holds of it. */
-export function rowsOf(items: ItemReader, { limit, ...range }: IndexQuery): StoredItem[] {
-  return firstOf(items.indexRange(range), limit).map((item) => projected(range.index, item));
+export function rowsOf(items: ItemReader, { limit, after: row, ...range }: IndexQuery): StoredItem[] {
+  const { index } = range;
+  const after = row && { ...(row as StoredItem), at: Number(row[tableIndexes[index].sk]) };
+  return firstOf(items.indexRange({ ...range, after }), limit).map((item) => projected(index, item));
 }
 
 function firstOf(items: Iterable<StoredItem>, limit = Number.POSITIVE_INFINITY): StoredItem[] {

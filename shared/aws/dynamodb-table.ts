@@ -6,6 +6,7 @@ import {
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
+  ScanCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { Condition, Path, Step } from "../world/expression.ts";
@@ -53,8 +54,20 @@ export function openDynamoDBTable(tableName: string, limits: CallLimits = tableL
       );
       return output.Attributes && decodeItem(output.Attributes);
     },
-    query: (query) => readPages(client, tableQuery(tableName, query), query.limit),
-    queryIndex: (query) => readPages(client, indexQuery(tableName, query), query.limit),
+    query(query) {
+      const request = tableQuery(tableName, query);
+      return readPages((page) => client.send(new QueryCommand({ ...request, ...page })), query.limit);
+    },
+    queryIndex({ pk, after, ...query }) {
+      const IndexName = query.index;
+      const request = pk === undefined ? undefined : indexQuery(tableName, { ...query, pk });
+      const read = (page: PageRequest) =>
+        request
+          ? client.send(new QueryCommand({ ...request, ...page }))
+          : client.send(new ScanCommand({ TableName: tableName, IndexName, ...page }));
+      const start = ["pk", "sk", ...indexKeys[query.index]].map((name) => [name, after?.[name]]);
+      return readPages(read, query.limit, after && encodeItem(Object.fromEntries(start)));
+    },
   };
 }
 
@@ -100,8 +113,10 @@ function tableQuery(TableName: string, query: Query): QueryRequest {
   };
 }
 
-function indexQuery(TableName: string, query: IndexQuery): QueryRequest {
-  const [pk, sk] = query.index === "list" ? ["listPk", "listSk"] : ["duePk", "dueAt"];
+const indexKeys = { list: ["listPk", "listSk"], due: ["duePk", "dueAt"] } as const;
+
+function indexQuery(TableName: string, query: IndexQuery & { pk: string }): QueryRequest {
+  const [pk, sk] = indexKeys[query.index];
   const values: Item = { ":pk": query.pk };
   let KeyConditionExpression = `${pk} = :pk`;
   if (query.upTo !== undefined) {
@@ -117,17 +132,21 @@ function indexQuery(TableName: string, query: IndexQuery): QueryRequest {
   };
 }
 
+type Position = Record<string, AttributeValue>;
+type PageRequest = { Limit: number | undefined; ExclusiveStartKey: Position | undefined };
+type Page = { Items?: Position[] | undefined; LastEvaluatedKey?: Position | undefined };
+
 /** Reads pages until there are no more or `limit` items are read. DynamoDB ends a page at 1 MB. */
 async function readPages(
-  client: DynamoDBClient,
-  request: QueryRequest,
+  read: (page: PageRequest) => Promise<Page>,
   limit: number | undefined,
+  after?: Position,
 ): Promise<Item[]> {
   const items: Item[] = [];
-  let start: Record<string, AttributeValue> | undefined;
+  let start = after;
   do {
     const Limit = limit === undefined ? undefined : limit - items.length;
-    const page = await client.send(new QueryCommand({ ...request, Limit, ExclusiveStartKey: start }));
+    const page = await read({ Limit, ExclusiveStartKey: start });
     for (const item of page.Items ?? []) items.push(decodeItem(item));
     start = page.LastEvaluatedKey;
   } while (start && (limit === undefined || items.length < limit));

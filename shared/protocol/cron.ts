@@ -144,4 +144,18 @@ export interface CronStatusResult {
   maxConcurrentRuns: number;
   /** The user's timezone (`userTimezone`), in which clients read and show times. */
   timezone: string;
+  /** Sessions, jobs and other items that the timer function's sweep could not handle. */
+  failing?: FailingItem[];
+}
+
+export interface FailingItem {
+  /** Its keys in the table, separated by a space. */
+  item: string;
+  /** In a row. */
+  failures: number;
+  /** The name of the last error. */
+  error: string;
+  /** When it last failed, and when the sweep tries it again; epoch ms. */
+  at: number;
+  retryAt: number;
 }

@@ -1,6 +1,6 @@
 import { add, all, equal, exists, remove, set } from "../world/expression.ts";
 import { ConditionFailed, type Table } from "../world/world.ts";
-import { readIndex } from "./due.ts";
+import { dueItems } from "./due.ts";
 import type { PendingCall, Run } from "./run.ts";
 import { readSession } from "./sessions.ts";
 import { metaKey, type SessionState, toState } from "./state.ts";
@@ -35,8 +35,9 @@ const maxParallel = 50;
 
 /** The calls that a node is running, of all sessions. Those of the last moment may be missing: an index lists the sessions. */
 export async function callsOfNode(table: Table, nodeId: string): Promise<NodeCalls[]> {
-  const due = await readIndex(table, { index: "due" });
-  const keys = due.flatMap(({ pk }) => (String(pk).startsWith("S#") ? [String(pk).slice("S#".length)] : []));
+  const keys: string[] = [];
+  for await (const page of dueItems(table, Number.MAX_SAFE_INTEGER))
+    keys.push(...page.flatMap(({ pk }) => (pk.startsWith("S#") ? [pk.slice("S#".length)] : [])));
   const found: NodeCalls[] = [];
   for (let start = 0; start < keys.length; start += maxParallel) {
     const chunk = keys.slice(start, start + maxParallel);

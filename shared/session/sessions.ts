@@ -3,7 +3,7 @@ import type { ModelRef, ResetPolicy, SessionSettingsPatch } from "../protocol/sc
 import type { SessionEntry } from "../protocol/session-results.ts";
 import { absent, exists, remove, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, succeeds, type Table } from "../world/world.ts";
-import { listFields, readIndex } from "./due.ts";
+import { listFields, newestSessions } from "./due.ts";
 import { metaKey, newSession, type SessionState, toState } from "./state.ts";
 
 /** Reads a session's state. Undefined when the session does not exist yet. */
@@ -61,7 +61,7 @@ async function createSession(table: Table, sessionKey: string, now: number): Pro
  * Sessions by last activity, newest first. The index is eventually consistent: a new session may be missing.
  */
 export async function listSessions(table: Table, offset: number, limit: number): Promise<SessionEntry[]> {
-  const items = await readIndex(table, { index: "list", limit: offset + limit, descending: true });
+  const items = await newestSessions(table, offset + limit);
   return items.slice(offset).map((item) => ({
     sessionKey: String(item.sessionKey),
     createdAt: Number(item.createdAt),

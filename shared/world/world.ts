@@ -46,15 +46,18 @@ export interface Query {
 /** A read of one of the sparse indexes: eventually consistent, so only for lists and sweeps. */
 export interface IndexQuery {
   index: "list" | "due";
-  pk: string;
+  /** Absent: rows of all partitions, in no order. Without `upTo`, `after` and `descending`. */
+  pk?: string;
   /** Only sort values up to this one (inclusive). */
   upTo?: number;
+  /** The last row of the previous page. */
+  after?: Item;
   limit?: number;
   descending?: boolean;
 }
 
 /**
- * The one table: single-item reads and conditional writes, strongly consistent. No transactions, no scans.
+ * The one table: single-item reads and conditional writes, strongly consistent. No transactions, no scans of items.
  * Every write throws ConditionFailed when its condition does not hold. An item has at most 400 KB.
  */
 export interface Table {

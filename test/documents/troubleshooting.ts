@@ -152,7 +152,7 @@ const chapters: Record<string, () => Trouble[]> = {
   ],
   "A messenger gets no answer": () => [...fromDoctor("channels"), ...webhookLines],
   "This machine": () => [
-    ...fromDoctor("node", "config", "ports", "clock"),
+    ...fromDoctor("node", "config", "ports", "sweep", "clock"),
     fromText(noSystemd, "A container, or WSL without systemd, has no services of a user."),
   ],
 };

@@ -2,6 +2,7 @@ import { createMemoryStore, type ItemStore } from "../../local/items/item-store.
 import { openParameters } from "../../local/parameter-store.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import { openLocalSecrets } from "../../local/world/local-world.ts";
+import { dueItems } from "../../shared/session/due.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
 import { createMemoryBucket, type MemoryBucket } from "./memory-bucket.ts";
 
@@ -100,4 +101,11 @@ export function observed(
     },
   };
   return watched;
+}
+
+/** The partition keys of the items that a sweep would check, oldest first. */
+export async function duePks(table: Table, now: number): Promise<string[]> {
+  const pks: string[] = [];
+  for await (const page of dueItems(table, now)) pks.push(...page.map(({ pk }) => pk));
+  return pks;
 }

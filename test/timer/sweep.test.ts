@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { sweep } from "../../functions/timer/sweep.ts";
 import type { Timer } from "../../functions/timer/timer.ts";
-import { readIndex } from "../../shared/session/due.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import { acquire, commitEntry, releaseUnfinished } from "../../shared/session/lease.ts";
-import { type State, startState } from "../support/state.ts";
+import { duePks, type State, startState } from "../support/state.ts";
 
 let state: State;
 beforeAll(async () => {
@@ -34,10 +33,8 @@ it("unlists an idle session that an agent released without knowing that it was i
   await appendEntry(state.table, key, entry, 0);
   const { lease } = (await acquire(state.table, key, "me", 0))!;
   await commitEntry(state.table, lease, entry, []);
-  const listed = async (now: number) => {
-    const due = await readIndex(state.table, { index: "due", upTo: now });
-    return due.filter(({ pk }) => pk === `S#${key}`).length;
-  };
+  const listed = async (now: number) =>
+    (await duePks(state.table, now)).filter((pk) => pk === `S#${key}`).length;
   const sweepAt = (now: number) =>
     sweep({ table: state.table, wake: async () => {}, now: () => now } as unknown as Timer);
   await sweepAt(1000);

@@ -125,6 +125,26 @@ export function describeReads({ table, holds, freshKey, freshName, putFresh, isR
       expect(await read()).toEqual(all.filter((pk) => pk !== keys[2]!.pk));
     });
 
+    holds("is read page by page, and as a whole without a partition", async () => {
+      const [first, second] = [freshName("PAGES"), freshName("PAGES")];
+      const rows = Array.from({ length: 5 }, (_, n) => ({
+        ...freshKey(),
+        listSk: n % 2,
+        sessionKey: `${n}`,
+      }));
+      for (const [n, row] of rows.entries()) await table().put({ ...row, listPk: n === 4 ? second : first });
+      const pages: Item[][] = [[]];
+      do {
+        const after = pages.at(-1)?.at(-1);
+        pages.push(await table().queryIndex({ index: "list", pk: first, limit: 2, after }));
+      } while (pages.at(-1)!.length > 0);
+      expect(pages.flat()).toEqual(await table().queryIndex({ index: "list", pk: first }));
+      const all = await table().queryIndex({ index: "list" });
+      const keys = all.filter(({ listPk }) => listPk === first || listPk === second).map(({ pk }) => pk);
+      expect(keys.toSorted()).toEqual(rows.map(({ pk }) => pk).toSorted());
+      expect(await table().queryIndex({ index: "list", limit: 3 })).toHaveLength(3);
+    });
+
     holds("refuses to put an attribute that it cannot order by", () =>
       isRefused(table().put({ ...freshKey(), listPk: "L", listSk: "1" })),
     );

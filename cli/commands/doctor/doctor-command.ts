@@ -12,6 +12,7 @@ import { type Finding, failed, finding } from "./finding.ts";
 import {
   checkChannels,
   checkClock,
+  checkSweep,
   checkToken,
   checkUpgrade,
   checkVersions,
@@ -62,6 +63,7 @@ async function checkFound(context: Context): Promise<Finding[]> {
       model.then((found) => checkModel(gateway, found, isLocal)),
     ),
     attempt("channels", checkChannels(gateway)),
+    attempt("sweep", checkSweep(gateway)),
     isLocal ? finding("clockLocal") : checkClock(address.url, Date.now),
     attempt(
       "region",

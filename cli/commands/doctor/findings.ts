@@ -143,6 +143,14 @@ export const findings = {
     todo: "gsv pair approve {channel} <your id> --owner",
   },
 
+  sweepOk: { check: "sweep", state: "ok", found: "handles every session and job" },
+  sweepFails: {
+    check: "sweep",
+    state: "fault",
+    found: "cannot handle {item}: {error}, {failures} times in a row",
+    todo: "gsv logs --gateway",
+  },
+
   clockLocal: { check: "clock", state: "skipped", found: "the gateway uses the same clock" },
   clockUnknown: { check: "clock", state: "skipped", found: "{door} does not send the time" },
   clockAgrees: { check: "clock", state: "ok", found: "agrees with the gateway's" },

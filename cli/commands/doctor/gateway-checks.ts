@@ -69,6 +69,15 @@ export async function checkChannels(gateway: Gateway): Promise<Finding[]> {
   return states.flat();
 }
 
+/** Reports what the gateway's sweep cannot handle. A gateway of an earlier version does not say it. */
+export async function checkSweep(gateway: Gateway): Promise<Finding[]> {
+  const { failing = [] } = await gateway.request("cron.status");
+  if (failing.length === 0) return [finding("sweepOk")];
+  return failing.map(({ item, error, failures }) =>
+    finding("sweepFails", { item: visible(item), error: visible(error), failures }),
+  );
+}
+
 /** From these clock differences, AWS refuses this machine's signed requests, and times look wrong. */
 const refusedMs = 300_000;
 const noticedMs = 30_000;

@@ -34,7 +34,8 @@ export const upgradeCommand: CommandEntry = {
 /** `gsv doctor` */
 export const doctorCommand: CommandEntry = {
   name: "doctor",
-  summary: "check node, ports, gateway, token, model, channels, clock, region and quota, and show what to do",
+  summary:
+    "check node, ports, gateway, token, model, channels, sweep, clock, region and quota, and show what to do",
   examples: ["doctor", "doctor --json"],
   load: async () => (await import("../doctor/doctor-command.ts")).doctor,
 };

@@ -4,6 +4,11 @@ import { prices } from "./prices.ts";
 const gb = 1024;
 const minutesPerMonth = 60 * 24 * 30;
 
+/**
+ * Read units of a sweep, and more than a watch needs: the scan of an index of few rows reads half a unit in each of the four
+ * partitions that a table on demand begins with.
+ */
+const idleReadUnits = 2;
 /** Duration of an idle sweep or watch. Seconds. */
 const idleSeconds = 0.02;
 /** Size of their logs: lines at the start and end, one of the sweep, and Lambda's START, END and REPORT. Bytes. */
@@ -61,7 +66,7 @@ export function idleCostPerMonth({ Resources }: BilledTemplate) {
       0,
     ),
     lambda: invocations * (prices.lambdaInvocation + idleSeconds * memoryGb * prices.lambdaGbSecond),
-    dynamodb: invocations * 0.5 * prices.dynamodbRead,
+    dynamodb: invocations * idleReadUnits * prices.dynamodbRead,
     logs: loggedGb * (prices.logsGb + keptMonths(of("AWS::Logs::LogGroup")) * prices.logsStoredGbMonth),
   };
   const by_part = Object.fromEntries(Object.entries(parts).map(([name, usd]) => [name, round(usd, 4)]));

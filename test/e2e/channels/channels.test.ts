@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readIndex } from "../../../shared/session/due.ts";
 import { set } from "../../../shared/world/expression.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import { openAiError } from "../../support/models/openai-wire/openai-error.ts";
@@ -58,9 +57,11 @@ it("an answer that kill -9 interrupted is sent once, and messages received meanw
   await until(() => stack.host.instances() === 0, "nothing runs");
   expect(await deliver(discord, discord.direct("and this"))).toBe(200);
   // Do not wait for the dead agent's lease, which lasts half a minute, or the sweep of each minute.
-  const held = await readIndex(stack.table, { index: "due" });
+  const held = await stack.table.queryIndex({ index: "due" });
   await Promise.all(
-    held.map(({ pk }) => stack.table.update({ pk: String(pk), sk: "META" }, [set("leaseUntil", 1)])),
+    held.map(({ pk }) =>
+      stack.table.update({ pk: String(pk), sk: "META" }, [set("leaseUntil", 1), set("dueAt", 1)]),
+    ),
   );
   await stack.cloud.fire("timer", { kind: "sweep" });
   open();

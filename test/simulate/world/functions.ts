@@ -57,7 +57,7 @@ export class Functions {
     if (!this.timer?.machine.isAlive) this.timer = this.coldTimer();
     const { machine, handler } = this.timer;
     tell(machine.name, event.kind);
-    const context = { awsRequestId: machine.name } as TimerContext;
+    const context = { awsRequestId: machine.name, getRemainingTimeInMillis: () => 60_000 } as TimerContext;
     machine.after(timeline.jitter(20), () => void handler(event, context).catch(() => {}));
   }
 

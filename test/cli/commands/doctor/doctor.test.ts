@@ -22,13 +22,16 @@ describe("gsv doctor", () => {
   let gateway: FakeGateway;
   let values: Record<string, unknown>;
   let accounts: object[];
+  let failing: object[] | undefined;
   beforeEach(async () => {
     values = { model: { provider: "anthropic", id: "m" }, apiKeys: { anthropic: "***" }, channels: {} };
     accounts = [];
+    failing = undefined;
     gateway = await startFakeGateway({
       "config.get": ({ params: { path } }) => ({ path, value: values[path] ?? null }),
       "token.list": () => ({ tokens: [{}] }),
       "channels.list": () => ({ channels: accounts.map(() => ({ channel: "telegram" })) }),
+      "cron.status": () => ({ failing }),
       "channel.status": ({ params: { channel } }) => ({ channel, accounts }),
     });
   });
@@ -47,7 +50,7 @@ describe("gsv doctor", () => {
     expect([code, ok]).toEqual([0, true]);
     expect(checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
       ...["node ok", "config ok", "ports skipped", "gateway warning", "token ok", "model ok"],
-      ...["channels skipped", "clock skipped", "region skipped", "quota skipped"],
+      ...["channels skipped", "sweep ok", "clock skipped", "region skipped", "quota skipped"],
     ]);
     const { stdout } = await gsv(["doctor"], { env: env() });
     expect(stdout).toContain(`✓ node      ${process.versions.node}; gsv ${version}`);
@@ -65,6 +68,18 @@ describe("gsv doctor", () => {
     });
     values.upgrade = { format: 2, minReader: 2 };
     expect((await run()).of("upgrade")).toBeUndefined();
+  });
+
+  it("lists the items that the gateway's sweep cannot handle", async () => {
+    failing = [{ item: "S#agent:main:a META", failures: 3, error: "RangeError", at: 1, retryAt: 2 }];
+    const { code, of } = await run();
+    expect([code, of("sweep")]).toEqual([
+      1,
+      {
+        ...{ check: "sweep", state: "fault", todo: "gsv logs --gateway" },
+        found: "cannot handle S#agent:main:a META: RangeError, 3 times in a row",
+      },
+    ]);
   });
 
   it("reports a model without a key, and how to set one", async () => {
