@@ -1,6 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parseRecord } from "./http/json.ts";
+import { storeError } from "./items/store-errors.ts";
 import { syncFolder } from "./sync-folder.ts";
 
 /** An emulator's state, stored in one JSON file. */
@@ -19,7 +20,7 @@ export interface JsonFile<T> {
  * Opens a file that only its owner can read.
  * @param initial used when the file does not exist
  * @param fsync whether `save` waits for the disk, so that the file survives a power failure
- * @throws Error when the file exists and holds no JSON object
+ * @throws Error when the file exists and holds no JSON object. `save` throws StoreError
  */
 export async function openJsonFile<T extends object>(
   path: string,
@@ -33,8 +34,12 @@ export async function openJsonFile<T extends object>(
   async function write(): Promise<void> {
     next = undefined;
     const temporary = `${path}.tmp`;
-    await writeFile(temporary, JSON.stringify(value), { mode: 0o600, flush: fsync });
-    await rename(temporary, path);
+    try {
+      await writeFile(temporary, JSON.stringify(value), { mode: 0o600, flush: fsync });
+      await rename(temporary, path);
+    } catch (error) {
+      throw storeError(path, error);
+    }
     if (fsync) syncFolder(dirname(path));
   }
 

@@ -7,7 +7,7 @@ import { openLogs } from "./dev/dev-logs.ts";
 import { type Endpoint, PortInUseError } from "./http/http-endpoint.ts";
 import { openDurableStore } from "./items/disk/durable-store.ts";
 import type { ItemStore } from "./items/item-store.ts";
-import { StoreError, StoreLockedError } from "./items/store-errors.ts";
+import { StoreError, StoreLockedError, storeError } from "./items/store-errors.ts";
 import { type JsonFile, openJsonFile } from "./json-file.ts";
 import {
   type AsyncInvocationOptions,
@@ -42,6 +42,8 @@ export interface MachineOptions {
    * `{dir}/logs`.
    */
   log?: FunctionLog;
+  /** Called with a sentence for the user when the table cannot be written: the disk is full, for example. */
+  onStoreError?: (message: string) => void;
 }
 
 /** A data folder cannot be used. The message is one line for the user. */
@@ -91,7 +93,10 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   const close = () => closeAll(closers);
   try {
     const log = options.log ?? openLogs(join(dir, "logs"));
-    const onError = (error: unknown) => log("cloud", describe(error));
+    const onError = (error: unknown) => {
+      log("cloud", describe(error));
+      if (error instanceof StoreError) options.onStoreError?.(error.message);
+    };
     const stores = await openStores(options, file, closers, onError);
     const host = openDeferredHost(options.concurrency ?? accountConcurrency);
     const invocations = openAsyncInvocations({
@@ -203,8 +208,7 @@ async function openFolder(dir: string): Promise<JsonFile<CloudFile>> {
     // The folder contains tokens and keys and may be inside a Git repository: exclude it from Git.
     if (made !== undefined) await writeFile(join(dir, ".gitignore"), "*\n");
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new CloudStartError(`cannot write to the folder ${dir} (${code})`);
+    throw startError(storeError(dir, error), dir, undefined);
   }
   return openJsonFile<CloudFile>(join(dir, "cloud.json"), { ports: {} });
 }

@@ -308,8 +308,7 @@ export class Connection {
       this.#forbidden === 0 &&
       this.#failures >= (this.#options.firstAttempts ?? Number.POSITIVE_INFINITY)
     ) {
-      const message = `cannot reach ${this.#options.url}: ${end.reason}`;
-      this.#finish(new RequestError(localCode.notConnected, message, { retryable: true }));
+      this.#finish(unreachable(this.#options.url, end));
       return;
     }
     const { backoffMinMs, backoffMaxMs } = this.#timing;
@@ -371,4 +370,11 @@ function notConnected(): RequestError {
 
 function isHello(payload: unknown): payload is HelloOk {
   return typeof payload === "object" && payload !== null && "type" in payload && payload.type === "hello-ok";
+}
+
+/** Why the first connection failed. A gateway that answers 5xx runs, and its terminal or log says what it lacks. */
+function unreachable(url: string, { status = 0, reason }: SocketEnd): RequestError {
+  return status >= 500
+    ? new RequestError(code.internal, `${url}: ${reason}; its terminal or log says why`, { retryable: true })
+    : new RequestError(localCode.notConnected, `cannot reach ${url}: ${reason}`, { retryable: true });
 }

@@ -33,6 +33,8 @@ export interface DevOptions {
   passive?: boolean;
   /** Syncs every write to the disk, so that acknowledged writes survive a power failure. */
   fsync?: boolean;
+  /** Called with a sentence for the user when the table cannot be written. */
+  onStoreError?: (message: string) => void;
 }
 
 /** The local gateway while it runs in this process. */
@@ -65,14 +67,14 @@ const tokenName = "local";
  * @throws GatewayRunsError, PortInUseError, or the file system's error when the folder cannot be used
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
-  const { dir, port, webhookUrl, passive = false, fsync = false } = options;
+  const { dir, port, webhookUrl, passive = false, fsync = false, onStoreError } = options;
   const running = await runningGateway(dir);
   if (running !== undefined) throw new GatewayRunsError(running.pid);
   const before = await readGatewayFile(dir);
   // Start the model before the cloud, on its old port: the cloud resumes interrupted turns immediately.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
-  const started = startLocalGateway({ dir, port, webhookUrl, fsync, passive });
+  const started = startLocalGateway({ dir, port, webhookUrl, fsync, passive, onStoreError });
   const cloud = await started.catch(async (error: unknown) => {
     await offline.close();
     throw error;

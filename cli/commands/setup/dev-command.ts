@@ -50,6 +50,7 @@ export const dev: Action = async (context, { options }) => {
       port,
       webhookUrl,
       fsync: options.fsync === true,
+      onStoreError: (message) => context.note(`${message}; accepted messages are kept and answered later`),
     });
     const { received } = signal;
     const served =

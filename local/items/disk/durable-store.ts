@@ -26,7 +26,10 @@ export interface DurableStoreOptions {
   logBytes?: number;
   /** Interval of the removal of expired items, in ms. Default: 1 minute. */
   expiryMs?: number;
-  /** Called when a snapshot or the removal of expired items has failed. Both are retried later. */
+  /**
+   * Called when a snapshot or the removal of expired items has failed, which are retried later, and for the first of
+   * several changes that were refused in a row.
+   */
   onError?: (error: unknown) => void;
 }
 
@@ -75,6 +78,7 @@ class DurableStore implements ItemStore {
   private readonly unsynced = new Map<string, Promise<void>>();
   private closed: Promise<void> | undefined;
   private stopExpiry = async () => {};
+  private isRefusing = false;
 
   constructor(
     options: DurableStoreOptions,
@@ -127,7 +131,7 @@ class DurableStore implements ItemStore {
     try {
       const { before, after } = checkedChange(this.items, key, change);
       if (after !== before) {
-        this.log.append(after ? encodePut(after) : encodeDelete(key));
+        this.append(after ? encodePut(after) : encodeDelete(key));
         if (after) this.items.put(after);
         else this.items.delete(key);
         if (this.options.fsync) this.syncLater(key.pk);
@@ -138,6 +142,17 @@ class DurableStore implements ItemStore {
       // A rejection also reveals stored data, so it waits until that data is durable.
       const settling = this.settling(key.pk);
       if (settling) await settling;
+    }
+  }
+
+  private append(record: string): void {
+    try {
+      this.log.append(record);
+      this.isRefusing = false;
+    } catch (error) {
+      if (!this.isRefusing) this.report(error);
+      this.isRefusing = true;
+      throw error;
     }
   }
 

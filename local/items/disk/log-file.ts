@@ -1,6 +1,6 @@
 import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { promisify } from "node:util";
-import { storeError } from "../store-errors.ts";
+import { StoreFolderError, storeError } from "../store-errors.ts";
 
 const syncData = promisify(fdatasync);
 
@@ -76,9 +76,8 @@ export class LogFile {
    * @returns the error of the rejected changes
    */
   refuse(error: unknown): Error {
-    this.fault ??= new Error(`the table takes no more changes until it is started again: ${error}`, {
-      cause: error,
-    });
+    const message = `${this.path} gets no more changes until gsv is started again: ${error}`;
+    this.fault ??= new StoreFolderError(message, { cause: error });
     return this.fault;
   }
 }

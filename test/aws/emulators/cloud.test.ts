@@ -156,7 +156,7 @@ describe("the local cloud", () => {
     await writeFile(join(dir, "file"), "");
     const below = join(dir, "file", "below");
     await expect(startCloud({ dir: below, host: processes })).rejects.toThrow(
-      `cannot write to the folder ${below}`,
+      `cannot use ${below}: part of its path is a file`,
     );
   });
 
