@@ -73,9 +73,11 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });
+  // The host directs log lines, also those of the upgrade, to the data folder.
+  const host = startInProcessHost({ functions: createFunctions(world), log: machine.log });
   await continueUpgrade(world.table, world.now());
-  machine.host.set(startInProcessHost({ functions: createFunctions(world), log: machine.log }));
   await dropLeases(machine.items, Date.now());
+  machine.host.set(host);
   if (!options.passive) {
     machine.schedules.start();
     void machine.invocations.invoke("timer", { kind: "sweep" });
