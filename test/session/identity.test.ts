@@ -9,7 +9,6 @@ describe("the id of a sender, normalized for comparison", () => {
     ["(0031) 628552611", "+0031628552611"],
     ["1234567890", "+1234567890"],
     ["123456789", "123456789"],
-    ["+123456789", "123456789"],
   ])("%s is %s on WhatsApp", (id, expected) => {
     expect(normalizeSenderId("whatsapp", id)).toBe(expected);
   });
@@ -18,7 +17,6 @@ describe("the id of a sender, normalized for comparison", () => {
     ["U024BE7LH", "u024be7lh"],
     ["120363041234567890@g.us", "120363041234567890@g.us"],
     ["-1001234567890", "-1001234567890"],
-    ["*", "*"],
     ["", ""],
   ])("%s is not a phone number and stays %s", (id, expected) => {
     expect(normalizeSenderId("whatsapp", id)).toBe(expected);
@@ -27,12 +25,9 @@ describe("the id of a sender, normalized for comparison", () => {
   it.each([
     ["telegram", "7123456789", "7123456789"],
     ["slack", "U024BE7LH", "u024be7lh"],
-    ["matrix", "bob:7", "bob:7"],
     ["irc", "+1-555-0100-200", "+1-555-0100-200"],
-    ["irc", "bob@c.us", "bob@c.us"],
     ["irc", "\u212ate", "\u212ate"],
     ["signal", "+31 6 28552611", "+31628552611"],
-    ["imessage", "Ann@Example.com", "ann@example.com"],
     ["constructor", "toString", "tostring"],
   ])("on %s, %s is %s", (channel, id, expected) => {
     expect(normalizeSenderId(channel, id)).toBe(expected);

@@ -43,12 +43,6 @@ describe("normalization", () => {
     expect(normalizeAgentId(id)).toBe(expected);
   });
 
-  it("of an account id follows the agent's rules, with another default", () => {
-    expect(normalizeAccountId("My Bot")).toBe("my-bot");
-    expect(normalizeAccountId(undefined)).toBe("default");
-    expect(normalizeAccountId("§")).toBe("default");
-  });
-
   it("of a channel and a peer's kind replaces all characters but a-z 0-9 + - _ @ .", () => {
     expect(normalizeChannel(" WhatsApp ")).toBe("whatsapp");
     expect(normalizeChannel("my channel/2:+-_@.")).toBe("my_channel_2_+-_@.");
@@ -70,11 +64,6 @@ describe("normalization", () => {
     expect(normalizeMainKey("")).toBe("main");
     expect(normalizeMainKey("a:b")).toBe("a_b");
   });
-
-  it("prevents a channel or an account from being read as the dm marker", () => {
-    expect(normalizeChannel("DM")).toBe("dm_");
-    expect(normalizeAccountId("dm")).toBe("dm_");
-  });
 });
 
 describe("building a key", () => {
@@ -84,17 +73,6 @@ describe("building a key", () => {
     expect(buildAgentSessionKey(nothing)).toBe("agent:main:main");
     expect(buildAgentSessionKey({ ...nothing, dmScope: "per-account-channel-peer" })).toBe(
       "agent:main:unknown:default:dm:unknown",
-    );
-  });
-
-  it("replaces a direct message's peer by the linked name, but not a group's", () => {
-    const identityLinks = { steve: ["+31628552611"] };
-    expect(buildAgentSessionKey({ ...steve, dmScope: "per-peer", identityLinks })).toBe(
-      "agent:main:dm:steve",
-    );
-    const group = { kind: "group", id: "+31628552611" };
-    expect(buildAgentSessionKey({ ...steve, peer: group, identityLinks })).toBe(
-      "agent:main:whatsapp:group:+31628552611",
     );
   });
 
