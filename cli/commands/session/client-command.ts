@@ -13,6 +13,7 @@ import { onInterrupt } from "../../app/signals.ts";
 import { isInteractive, isStyled, styleOf, type Terminal } from "../../app/terminal.ts";
 import { type AttachedFile, readImage } from "../../chat/attached-files.ts";
 import { Conversation } from "../../chat/conversation.ts";
+import { followExtractions } from "../../chat/extraction-lines.ts";
 import { followJobs } from "../../chat/job-answers.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
 import { WaitingRow } from "../../chat/progress.ts";
@@ -66,13 +67,15 @@ export async function chatAtTerminal(
     const { onState } = gateway;
     const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
     const onJobAnswer: ChatOptions["onJobAnswer"] = (show) => followJobs(gateway, session.sessionKey, show);
+    const onExtraction: ChatOptions["onExtraction"] = (say) =>
+      followExtractions(gateway, session.sessionKey, say);
     const { costLine } = await context.settings();
     const { chatInteractively } = await import("../../chat/terminal/interactive.ts");
     await chatInteractively({
       ...chosen,
       isPlain: chosen.isPlain || !isStyled(terminal, terminal.stdout),
       lastExchange: await readLastExchange(gateway, session.sessionKey),
-      ...{ conversation, terminal, historyFile, costLine, onState, onNodeChange, onJobAnswer },
+      ...{ conversation, terminal, historyFile, costLine, onState, onNodeChange, onExtraction, onJobAnswer },
     });
   } finally {
     conversation.close();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../../../cli/app/main.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
+import type { LastExtraction } from "../../../../shared/protocol/memory-schemas.ts";
 import { commandEndId } from "../../../../shared/session/command-end.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
@@ -61,6 +62,18 @@ describe("a chat at the terminal", () => {
     await sees("(pi is connected: 1 tool)");
     expect(lastRow()).toBe("> half a mess");
     terminal.type("\u0003");
+  });
+
+  it("prints a line when memories of its last conversation were recorded, and when none were", async () => {
+    await chat(started);
+    const emit = (more: Partial<LastExtraction>) =>
+      gateway.emit("memory.extracted", { state: "done", sessionKey: "agent:main:main", at: 1, ...more });
+    emit({ sessionKey: "agent:main:other", count: 7 });
+    emit({ state: "failed", reason: "no key" });
+    await sees("No memories recorded: no key");
+    emit({ count: 3 });
+    await sees("Remembered 3 things from the last conversation.");
+    expect(terminal.screen().join("\n")).not.toContain("7 things");
   });
 
   it("streams the answer above a prompt that remains usable", async () => {
