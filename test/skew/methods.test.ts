@@ -86,8 +86,8 @@ function outcomesOf(writing: Version, reading: Version): Promise<Outcomes> {
   return begun;
 }
 
-/** Fields that no function of the previous release reads: it passes them on. */
-const passedOn = ["cost", "unpriced"];
+/** Fields that the previous release passes on unread, and the state of an extraction that it does not do as a job. */
+const ignored = ["cost", "unpriced", "extraction"];
 
 /**
  * What two versions must have in common in an outcome: its fields, the numbers of its entries, small counts, and short texts
@@ -100,9 +100,7 @@ function steady(value: unknown, name = ""): unknown {
   }
   if (typeof value === "object" && value !== null)
     return Object.fromEntries(
-      Object.entries(value).flatMap(([key, one]) =>
-        passedOn.includes(key) ? [] : [[key, steady(one, key)]],
-      ),
+      Object.entries(value).flatMap(([key, one]) => (ignored.includes(key) ? [] : [[key, steady(one, key)]])),
     );
   if (typeof value === "number") return value < 10 && !/ms$/i.test(name) ? value : "number";
   if (typeof value !== "string") return value;
