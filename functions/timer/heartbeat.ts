@@ -14,11 +14,11 @@ type Beat = Omit<Extract<TimerEvent, { kind: "heartbeat" }>, "kind">;
  */
 export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
   const { table } = timer;
-  const [{ nextAt }, configuration] = await Promise.all([
+  const [state, configuration] = await Promise.all([
     readBeat(table, agentId),
     timer.configuration.load({ fresh: true }),
   ]);
-  if (nextAt !== at) return;
+  if (state.nextAt !== at) return;
   // Use the schedule's time if this clock is slow.
   const now = Math.max(timer.now(), at);
   const settings = beatSettings(configuration, agentId);
@@ -27,7 +27,7 @@ export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
   const skipped = isOff ? undefined : await skipReason(timer, which, settings, now);
   if (!isOff && !skipped) await submitBeat(timer, which, settings, configuration);
   log("heartbeat.beat", { agentId, ...(isOff ? { off: true } : {}), ...(skipped ? { skipped } : {}) });
-  await planNextBeat(timer, { agentId, at, skipped }, settings, now);
+  await planNextBeat(timer, state, { at, skipped }, settings, now);
 }
 
 /** Handles an overdue beat: its schedule was lost. */

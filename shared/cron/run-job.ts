@@ -37,14 +37,14 @@ export async function advanceJob(
   now: number,
   reason: Reason = {},
 ): Promise<CronRunResult | undefined> {
-  for (;;) {
+  const { forcedAt } = reason;
+  for (let isAgain = false; ; isAgain = true) {
     const job = await readJob(world.table, jobId);
+    // Another process may have continued the requested run to its end.
+    if (isAgain && forcedAt !== undefined && !job?.run && (await hasRun(world.table, jobId, forcedAt)))
+      return { jobId, status: "queued", durationMs: 0 };
     const outcome = job && (await advance(world, job, now, reason));
     if (outcome !== "changed") return outcome;
-    const { forcedAt } = reason;
-    // Another process continues the requested run, which may even have ended.
-    if (forcedAt !== undefined && (await hasRun(world.table, jobId, forcedAt)))
-      return { jobId, status: "queued", durationMs: 0 };
   }
 }
 

@@ -8,6 +8,7 @@ import {
   any,
   below,
   type Condition,
+  differs,
   equal,
   remove,
   type Step,
@@ -80,9 +81,8 @@ export async function acquireDream(
     add("epoch", 1),
     ...dueSteps(keyOf(agentId), leaseUntil),
   ];
-  const isFree = any(absent("leaseUntil"), below("leaseUntil", now));
   try {
-    return toState(await table.update(keyOf(agentId), steps, isFree));
+    return toState(await table.update(keyOf(agentId), steps, isFree(now)));
   } catch (error) {
     if (!(error instanceof ConditionFailed)) throw error;
   }
@@ -90,6 +90,9 @@ export async function acquireDream(
   const state = await readDream(table, agentId);
   return state.owner === owner ? state : undefined;
 }
+
+/** The condition that nobody has the agent's lease. */
+const isFree = (now: number): Condition => any(absent("leaseUntil"), below("leaseUntil", now));
 
 /** Stores the decisions of a sweep before they are carried out. @returns false when the lease was lost */
 export function beginSweep(table: Table, agentId: string, sweep: BegunSweep): Promise<boolean> {
@@ -110,13 +113,18 @@ export async function finishSweep(
   await succeeds(table.update(keyOf(agentId), steps, equal(["sweep", "id"], id)));
 }
 
-/** Records the plan of the next sweep, if the condition holds. */
+/**
+ * Records the plan of the next sweep, unless one is planned with the same settings. A sweep in progress, or interrupted, plans
+ * the next one itself, and the time of its check must stay.
+ */
 export async function recordPlan(
   table: Table,
   agentId: string,
-  next: PlannedSweep | undefined,
-  condition: Condition,
+  next: PlannedSweep,
+  now: number,
 ): Promise<void> {
+  const isOther = any(absent("nextAt"), differs("plan", next.plan));
+  const condition = all(isOther, absent("sweep"), isFree(now));
   await succeeds(table.update(keyOf(agentId), planSteps(agentId, next), condition));
 }
 
@@ -127,7 +135,8 @@ export async function recordIdle(
   { nextAt, plan = "", owner }: Pick<DreamState, "nextAt" | "plan" | "owner">,
 ): Promise<void> {
   const isSame = owner === undefined ? absent("owner") : equal("owner", owner);
-  await recordPlan(table, agentId, nextAt === undefined ? undefined : { nextAt, plan }, isSame);
+  const steps = planSteps(agentId, nextAt === undefined ? undefined : { nextAt, plan });
+  await succeeds(table.update(keyOf(agentId), steps, isSame));
 }
 
 /** Releases a lease under which no sweep was begun. */

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Configuration } from "../configuration/schema.ts";
-import { absent, any, differs } from "../world/expression.ts";
 import type { Schedules, Table } from "../world/world.ts";
 import { dreamPlan, dreamSettings, nextSweep } from "./dream-settings.ts";
 import { type PlannedSweep, readDream, recordPlan } from "./dream-state.ts";
@@ -40,5 +39,5 @@ export async function planDream(
   const state = await readDream(table, agentId);
   if (!settings.enabled || (state.nextAt !== undefined && state.plan === plan)) return;
   const next = await scheduleDream(schedules, agentId, state.last?.at ?? now, configuration);
-  await recordPlan(table, agentId, next, any(absent("nextAt"), differs("plan", plan)));
+  if (next) await recordPlan(table, agentId, next, now);
 }

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import type { SkipReason } from "../protocol/agent-heartbeat.ts";
 import { dueSteps, notDueSteps } from "../session/due.ts";
 import { scheduleGraceMs } from "../session/state.ts";
-import { type Condition, equal, remove, type Step, set } from "../world/expression.ts";
-import { type Item, type Key, type Schedules, succeeds, type Table } from "../world/world.ts";
+import { changeItem } from "../world/change-item.ts";
+import { add, remove, type Step, set } from "../world/expression.ts";
+import type { Item, Key, Schedules, Table } from "../world/world.ts";
 import { type BeatSettings, nextBeat, planOf } from "./beat-times.ts";
 
 /** Partition of the agents' heartbeats; the sort key is the agent's id. */
@@ -26,6 +27,8 @@ export interface BeatState {
   lastSentAt?: number;
   skippedAt?: number;
   skipReason?: SkipReason;
+  /** The epoch of the plan. */
+  version?: number;
 }
 
 /** The dependencies of scheduling ticks. */
@@ -48,26 +51,31 @@ export async function listBeats(table: Table): Promise<BeatState[]> {
   return (await table.query({ pk: beatPartition })).map(toState);
 }
 
-/** Turns a heartbeat on, or plans its next tick again. Does nothing when the next tick is planned with the same settings. */
+/**
+ * Turns a heartbeat on, or plans its next tick again. Does nothing when the next tick is planned with the same settings, or
+ * the heartbeat was turned off since it was read.
+ */
 export async function turnOn(
   planning: BeatPlanning,
-  { agentId, on, plan, nextAt = 0 }: BeatState,
+  read: BeatState,
   settings: BeatSettings,
   now: number,
 ): Promise<void> {
-  if (on && plan === planOf(settings) && (settings.everyMs === 0 || nextAt > now)) return;
-  await schedule(planning, agentId, settings, { last: now, now }, [set("on", true)]);
+  const isWanted = ({ on, plan, nextAt = 0 }: BeatState) =>
+    !(on && plan === planOf(settings) && (settings.everyMs === 0 || nextAt > now)) &&
+    !(on === false && read.on !== false);
+  await schedule(planning, read, isWanted, settings, { last: now, now }, [set("on", true)]);
 }
 
 /** Plans the next tick again when the settings that determine it have changed. A heartbeat that is off stays off. */
 export async function planAnew(
   planning: BeatPlanning,
-  { agentId, on, plan }: BeatState,
+  read: BeatState,
   settings: BeatSettings,
   now: number,
 ): Promise<void> {
-  if (!on || plan === planOf(settings)) return;
-  await schedule(planning, agentId, settings, { last: now, now }, [], equal("on", true));
+  const isWanted = ({ on, plan }: BeatState) => on === true && plan !== planOf(settings);
+  await schedule(planning, read, isWanted, settings, { last: now, now });
 }
 
 /**
@@ -76,33 +84,36 @@ export async function planAnew(
  */
 export async function planNextBeat(
   planning: BeatPlanning,
-  { agentId, at, skipped }: { agentId: string; at: number; skipped: SkipReason | undefined },
+  read: BeatState,
+  { at, skipped }: { at: number; skipped: SkipReason | undefined },
   settings: BeatSettings,
   now: number,
 ): Promise<void> {
   const steps = skipped ? [set("skippedAt", now), set("skipReason", skipped)] : [];
-  await schedule(planning, agentId, settings, { last: at, now }, steps, equal("nextAt", at));
+  await schedule(planning, read, ({ nextAt }) => nextAt === at, settings, { last: at, now }, steps);
 }
 
 /** Turns a heartbeat off. An existing schedule is ignored when it fires. */
 export async function turnOff(table: Table, agentId: string): Promise<void> {
-  await table.update(keyOf(agentId), [set("on", false), ...noNext]);
+  await table.update(keyOf(agentId), [set("on", false), ...noNext, add("version", 1)]);
 }
 
 const noNext = [remove("nextAt"), remove("plan"), ...notDueSteps];
 
 /**
- * Creates the schedule of the next tick, then records it in the agent's item. After a crash in between, the item
- * has an earlier tick, and the new schedule is ignored or recorded by a repeat.
+ * Creates the schedule of the next tick, then records it in the agent's item as long as that is wanted. After a crash in
+ * between, the item has an earlier tick, and the new schedule is ignored or recorded by a repeat.
  */
 async function schedule(
   { table, schedules }: BeatPlanning,
-  agentId: string,
+  read: BeatState,
+  isWanted: (state: BeatState) => boolean,
   settings: BeatSettings,
   { last, now }: { last: number; now: number },
-  extraSteps: readonly Step[],
-  condition?: Condition,
+  extraSteps: readonly Step[] = [],
 ): Promise<void> {
+  if (!isWanted(read)) return;
+  const { agentId } = read;
   const next = nextBeat(last, now, settings);
   const digest = createHash("sha256").update(agentId).digest("hex").slice(0, 32);
   if (next !== undefined)
@@ -112,7 +123,8 @@ async function schedule(
       ? noNext.filter(({ path }) => path !== "plan")
       : [set("nextAt", next), ...dueSteps(keyOf(agentId), next + scheduleGraceMs)];
   const steps = [...planned, set("plan", planOf(settings)), ...extraSteps];
-  await succeeds(table.update(keyOf(agentId), steps, condition));
+  for (let state = read; isWanted(state); state = await readBeat(table, agentId))
+    if (await changeItem(table, keyOf(agentId), state, steps)) return;
 }
 
 /** Records the answer of a tick, and when it was delivered to a channel. */

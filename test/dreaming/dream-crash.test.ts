@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { dreamLeaseMs, readDream } from "../../shared/dreaming/dream-state.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import { acquireDream, dreamLeaseMs, readDream } from "../../shared/dreaming/dream-state.ts";
+import { planDream } from "../../shared/dreaming/plan-dream.ts";
 import { workspaceLog } from "../../shared/git/workspace-history.ts";
 import { hasGit, withClone } from "../git/git-folder.ts";
 import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
@@ -146,4 +148,14 @@ describe("a sweep of memories", () => {
     expect(await bench.read("MEMORY.md")).not.toContain("green tea");
     expect(await bench.read("DREAMS.md")).not.toContain("green tea");
   });
+});
+
+it("a recall during a sweep does not postpone the check of that sweep", async () => {
+  const { table } = state;
+  const { agentId, now } = bench;
+  await acquireDream(table, agentId, "owner", now);
+  const schedules = { once: async () => {} };
+  const enabled = { ...defaults, dreaming: { ...defaults.dreaming, enabled: true } };
+  await planDream({ table, schedules }, agentId, enabled, now);
+  expect(await readDream(table, agentId)).toMatchObject({ dueAt: now + dreamLeaseMs });
 });

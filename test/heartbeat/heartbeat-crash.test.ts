@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defaults } from "../../shared/configuration/defaults.ts";
-import { turnOn } from "../../shared/heartbeat/beat-state.ts";
+import { readBeat, turnOff, turnOn } from "../../shared/heartbeat/beat-state.ts";
 import { beatSettings } from "../../shared/heartbeat/beat-times.ts";
 import { Life } from "../channels/turn-bench.ts";
 import { textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
@@ -106,4 +106,19 @@ describe("turning it on, when the process dies between any two of its calls", ()
       expect(bench.model.requests).toHaveLength(1);
     }
   });
+});
+
+it("a heartbeat that is turned off while it is being turned on for the first time stays off", async () => {
+  await bench.renew("2026-05-05T08:00:00Z");
+  const { table } = bench.state;
+  const read = await readBeat(table, "main");
+  await turnOff(table, "main");
+  await turnOn(
+    bench.world(new Life(Number.POSITIVE_INFINITY)),
+    read,
+    beatSettings(defaults, "main"),
+    bench.time,
+  );
+  expect(await readBeat(table, "main")).toMatchObject({ on: false });
+  expect(await readBeat(table, "main")).not.toHaveProperty("nextAt");
 });
