@@ -231,7 +231,12 @@ export class Connection {
       if (isFinalRefusal(refusal.code) || givesUp) this.#refuse(socket, refusal);
       else {
         const retryAfterMs = taken?.alive ? this.#timing.reclaimMs : taken?.retryAfterMs;
-        socket.end({ reason: `the gateway refused to connect: ${refusal.message}`, retryAfterMs });
+        const reason = `the gateway refused to connect: ${refusal.message}`;
+        socket.end({
+          reason,
+          retryAfterMs,
+          ...(refusal.code === code.internal ? { status: refusal.code } : {}),
+        });
       }
     }
   }

@@ -14,6 +14,7 @@ const quietFrame = JSON.stringify({ type: "evt", event: "quiet" });
 /** How a socket ended. `status`: HTTP status of a refused upgrade. `code`: close code of the peer. */
 export interface SocketEnd {
   reason: string;
+  /** HTTP status of the upgrade; 500 also when `connect` was answered with an internal error. */
   status?: number;
   code?: number;
   /** Delay before the next attempt in ms, instead of the usual backoff. */

@@ -27,14 +27,15 @@ export interface DurableStoreOptions {
   /** Interval of the removal of expired items, in ms. Default: 1 minute. */
   expiryMs?: number;
   /**
-   * Called when a snapshot or the removal of expired items has failed, which are retried later, and for the first of
-   * several changes that were refused in a row.
+   * Called when a snapshot or the removal of expired items has failed, which are retried later, and for refused changes:
+   * once a minute at most.
    */
   onError?: (error: unknown) => void;
 }
 
 const defaultLogBytes = 4 * 1024 * 1024;
 const defaultExpiryMs = 60_000;
+const reportEveryMs = 60_000;
 
 /**
  * Opens the items of a folder. All items are in memory. Each change is written to a log before it is applied
@@ -78,7 +79,8 @@ class DurableStore implements ItemStore {
   private readonly unsynced = new Map<string, Promise<void>>();
   private closed: Promise<void> | undefined;
   private stopExpiry = async () => {};
-  private isRefusing = false;
+  /** When a refused change was last reported, on the monotonic clock. */
+  private refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     options: DurableStoreOptions,
@@ -148,10 +150,11 @@ class DurableStore implements ItemStore {
   private append(record: string): void {
     try {
       this.log.append(record);
-      this.isRefusing = false;
     } catch (error) {
-      if (!this.isRefusing) this.report(error);
-      this.isRefusing = true;
+      if (performance.now() - this.refusedAt > reportEveryMs) {
+        this.refusedAt = performance.now();
+        this.report(error);
+      }
       throw error;
     }
   }

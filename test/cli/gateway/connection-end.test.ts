@@ -40,6 +40,22 @@ describe("a connection ends permanently, with one reason", () => {
     expect(states.map((state) => state.status)).toEqual(["connecting", "closed"]);
   });
 
+  it.each<[string, (gateway: TestGateway) => Partial<TestGateway>, RegExp]>([
+    ["HTTP 500 at the upgrade", () => ({ refuseWith: 500 }), /HTTP 500; its terminal or log says why$/],
+    [
+      "an internal error on connect",
+      () => ({ answer: () => ({ error: { code: 500, message: "internal error" } }) }),
+      /refused to connect: internal error; its terminal or log says why$/,
+    ],
+  ])("on the first %s, without doubt that the gateway runs", async (_name, prepare, sentence) => {
+    const gateway = await gatewayFor();
+    Object.assign(gateway, prepare(gateway));
+    const { connection } = connectionTo(gateway.url, { firstAttempts: 1 });
+    const refusal = await refusalOf(connection.open());
+    expect(refusal).toMatchObject({ code: 500 });
+    expect(refusal.message).toMatch(sentence);
+  });
+
   it("when another connection with its id takes its place", async () => {
     const gateway = await gatewayFor();
     const { connection } = connectionTo(gateway.url);
