@@ -59,7 +59,8 @@ function failed(error: string) {
 }
 
 function answered(content: AssistantMessage["content"]): ModelOutcome {
-  const usage = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 110 };
+  const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+  const usage = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 110, cost };
   const calls = content.some(({ type }) => type === "toolCall");
   const stopReason = calls ? "toolUse" : "stop";
   return { status: "answered", message: { role: "assistant", content, usage, stopReason, timestamp: 0 } };
