@@ -25,13 +25,6 @@ export interface TurnOutcome {
   turn?: ChatReply["turn"];
 }
 
-/** Whether a message may be sent again because it has no answer. */
-export function canRetry(message: string, { status }: TurnOutcome): boolean {
-  return (status === "failed" || status === "stopped") && parseCommand(message) === undefined;
-}
-
-export const nothingToRetry = "nothing to send again: the last message was not stopped and did not fail";
-
 /** Timeouts of a conversation, in ms. */
 interface ConversationTiming {
   /**
@@ -61,6 +54,10 @@ interface Turn {
   heard: boolean;
   /** The message waits for an earlier one: here, or in the session's inbox. */
   queued: "here" | "inbox" | undefined;
+  /** The gateway has accepted the message. */
+  accepted: boolean;
+  /** A stop was requested before that; it found nothing to stop. */
+  stopping: boolean;
   lastEventAt: number;
   /** Epoch ms of the last check whether the run is still active. */
   checkedAt: number;
@@ -152,12 +149,16 @@ export class Conversation {
       view: new RunView(),
       heard: false,
       queued: undefined,
+      accepted: false,
+      stopping: false,
       lastEventAt: Date.now(),
       checkedAt: 0,
       reconnects: this.#reconnects,
       onStep,
       settle: (outcome) => {
-        if (this.#turns.delete(runId)) resolve({ runId, ...outcome });
+        if (!this.#turns.delete(runId)) return;
+        resolve({ runId, ...outcome });
+        this.#nextCommand();
       },
     };
     this.#turns.set(runId, turn);
@@ -172,9 +173,12 @@ export class Conversation {
    */
   async stop(): Promise<string> {
     const turns = [...this.#turns.values()];
-    for (const turn of turns) if (turn.queued === "here") turn.settle(withdrawnOutcome);
+    for (const turn of turns) {
+      if (turn.queued === "here") turn.settle(withdrawnOutcome);
+      turn.stopping = !turn.accepted;
+    }
     // A command may wait in the inbox, too: its response comes when it was executed.
-    const waiting = turns.filter(({ queued, message }) => queued === "inbox" || (!queued && isLong(message)));
+    const waiting = turns.filter(({ queued, message }) => queued !== "here" && (queued || isLong(message)));
     if (waiting.length > 0) await this.#stop(`/stop ${waiting.map(({ runId }) => runId).join(" ")}`);
     return this.#stop("/stop");
   }
@@ -185,7 +189,9 @@ export class Conversation {
    */
   async stopOwn(): Promise<boolean> {
     const [turn] = this.#turns.values();
-    return turn !== undefined && hasStopped(await this.#stop(`/stop ${turn.runId}`));
+    if (turn === undefined) return false;
+    turn.stopping = !turn.accepted;
+    return hasStopped(await this.#stop(`/stop ${turn.runId}`)) || turn.stopping;
   }
 
   async #stop(message: string): Promise<string> {
@@ -219,9 +225,16 @@ export class Conversation {
   }
 
   async #start(turn: Turn): Promise<void> {
+    const [oldest] = this.#turns.values();
+    if (isLong(turn.message) && oldest !== turn) {
+      turn.queued = "inbox";
+      turn.onStep({ kind: "queued" });
+    }
     try {
       const answer = await this.#deliver(turn);
       if (answer.status === "started") {
+        turn.accepted = true;
+        if (turn.stopping) void this.#stop(`/stop ${turn.runId}`).catch(() => undefined);
         // An event of the run may have arrived before this answer.
         if (answer.queued === true && !turn.heard) turn.queued = "inbox";
         if (turn.queued && this.#turns.has(turn.runId)) turn.onStep({ kind: "queued" });
@@ -328,6 +341,14 @@ export class Conversation {
         turn.onStep({ kind: "begun" });
       }
     }
+  }
+
+  /** Shows that the oldest message, if it is a command, is no longer queued: no event reports that. */
+  #nextCommand(): void {
+    const [next] = this.#turns.values();
+    if (next?.queued !== "inbox" || !isLong(next.message)) return;
+    heard(next);
+    next.onStep({ kind: "begun" });
   }
 
   /** Settles a turn with its stored answer, or with `instead` when no answer is stored. */

@@ -1,8 +1,9 @@
 import { type Style, type Terminal, writeText } from "../app/terminal.ts";
 import type { AttachedFile } from "./attached-files.ts";
-import { type Conversation, canRetry, nothingToRetry, type TurnOutcome } from "./conversation.ts";
+import type { Conversation, TurnOutcome } from "./conversation.ts";
 import type { WaitingRow } from "./progress.ts";
 import { Progress } from "./progress.ts";
+import { canRetry, nothingToRetry } from "./retry.ts";
 import type { RunStep } from "./run-view.ts";
 import type { StreamedReply } from "./terminal/streamed-reply.ts";
 import { cutLine, toolLine, waitingLine } from "./tool-line.ts";

@@ -4,12 +4,13 @@ import { shorten } from "../../app/columns.ts";
 import { editorOf, editText } from "../../app/external-editor.ts";
 import { failureOf } from "../../app/failure.ts";
 import { onContinue, stopUntilContinued, withoutInterrupts } from "../../app/signals.ts";
-import { type Style, styleOf, type Terminal, writeText } from "../../app/terminal.ts";
+import { type Style, styleOf, type Terminal, writeLines, writeText } from "../../app/terminal.ts";
 import { drawable } from "../../app/text-width.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
 import type { AttachedFile } from "../attached-files.ts";
-import { type Conversation, canRetry, nothingToRetry } from "../conversation.ts";
+import type { Conversation } from "../conversation.ts";
 import type { JobAnswer } from "../job-answers.ts";
+import { canRetry, nothingToRetry } from "../retry.ts";
 import { chatHelp, completedCommands, type OwnCommand, ownCommand, unknownCommand } from "./chat-commands.ts";
 import { Completion } from "./completion.ts";
 import { readMentions } from "./file-mentions.ts";
@@ -46,8 +47,6 @@ export interface ChatOptions {
   /** Calls `show` with each answer of a scheduled job. Returns a function that unsubscribes. */
   onJobAnswer(show: (answer: JobAnswer) => void): () => void;
 }
-
-const queuedMessages = (count: number) => `${count} queued message${count === 1 ? "" : "s"}`;
 
 /** Time in which all signals of a continued process arrive, in ms. */
 const continueMs = 20;
@@ -98,8 +97,10 @@ class Chat {
   #stopping = false;
   /** The last message, as typed, if it was stopped or failed. */
   #unanswered: string | undefined;
-  /** The messages, as typed, that a stop has withdrawn. */
-  readonly #withdrawn: string[] = [];
+  /** The messages, as typed, that a stop has withdrawn, with their place among the chat's messages. */
+  readonly #withdrawn: { typed: string; place: number }[] = [];
+  /** Number of messages typed so far. */
+  #said = 0;
   /** The external editor uses the terminal. */
   #editing = false;
   #continuing: NodeJS.Timeout | undefined;
@@ -136,7 +137,8 @@ class Chat {
 
   /** Runs until the user leaves. @throws RequestError */
   async run(): Promise<void> {
-    const { stdin, stdout } = this.#options.terminal;
+    const { terminal } = this.#options;
+    const { stdin, stdout } = terminal;
     const resized = () => this.#screen.resized();
     const inputEnded = () => this.leave();
     stdout.on("resize", resized);
@@ -160,7 +162,7 @@ class Chat {
     this.#keyboard.release();
     await this.#history.written;
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.#options.conversation.active > 0) writeText(this.#options.terminal.stderr, this.#goodbye());
+    if (this.#options.conversation.active > 0) writeLines(terminal.stderr, this.#goodbye());
   }
 
   leave(): void {
@@ -224,6 +226,7 @@ class Chat {
 
   async #say(typed: string): Promise<void> {
     const { conversation, terminal } = this.#options;
+    const place = this.#said++;
     let message = typed;
     let files: readonly AttachedFile[] = [];
     try {
@@ -239,7 +242,7 @@ class Chat {
     const { status } = outcome;
     if (status === "withdrawn") {
       // A command before other text would not be that command.
-      if (parseCommand(message) === undefined) this.#withdrawn.push(typed);
+      if (parseCommand(message) === undefined) this.#withdrawn.push({ typed, place });
       else this.note(`not executed: ${typed}`);
       return;
     }
@@ -254,8 +257,10 @@ class Chat {
   #returnWithdrawn(): void {
     const withdrawn = this.#withdrawn.splice(0);
     if (withdrawn.length === 0) return;
-    this.note(`${queuedMessages(withdrawn.length)} returned to the prompt`);
-    this.#prompt.setText([...withdrawn, this.#prompt.text].filter((text) => text !== "").join("\n\n"));
+    const { length } = withdrawn;
+    this.note(`${length} queued message${length === 1 ? "" : "s"} returned to the prompt`);
+    const texts = withdrawn.sort((a, b) => a.place - b.place).map(({ typed }) => typed);
+    this.#prompt.setText([...texts, this.#prompt.text].filter((text) => text !== "").join("\n\n"));
   }
 
   #interrupt(): void {
@@ -286,7 +291,8 @@ class Chat {
   #goodbye(): string {
     const { here, inbox } = this.#options.conversation.queued;
     const unsent = here.map((message) => `not sent: ${shorten(message, 200)}\n`).join("");
-    const later = inbox > 0 ? `; ${queuedMessages(inbox)} will be answered after it` : "";
+    const later =
+      inbox > 0 ? `; ${inbox === 1 ? "one queued message follows" : `${inbox} queued messages follow`}` : "";
     return this.#stopping
       ? "left before the gateway confirmed the stop; `gsv session preview` shows how the run ended\n"
       : `left; ${this.#options.whenLeft}${later}\n${unsent}`;

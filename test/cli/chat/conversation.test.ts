@@ -141,6 +141,25 @@ describe("a conversation", () => {
     expect(await second).toMatchObject({ status: "answered", text: "answer" });
   });
 
+  it("stops a message that the gateway accepts only after the stop", async () => {
+    let accept = () => {};
+    await converse({
+      "chat.send": ({ params: { message, runId } }) => {
+        if (message === "slow")
+          return new Promise((resolve) => {
+            accept = () => resolve({ status: "started", runId });
+          });
+        const [, id] = message.split(" ");
+        return { status: "command", response: id ? `Stopped run ${id}.` : "No run in progress." };
+      },
+    });
+    const slow = conversation.send("slow", () => {});
+    await expect.poll(() => fake.requests.some(({ method }) => method === "chat.send")).toBe(true);
+    expect(await conversation.stop()).toBe("No run in progress.");
+    accept();
+    expect(await slow).toMatchObject({ status: "stopped" });
+  });
+
   it("resends a message under its own run id when the connection was lost before the answer", async () => {
     let tries = 0;
     await converse({

@@ -60,6 +60,14 @@ describe("messages that wait in a chat", () => {
     ).toEqual([`/stop ${ids.join(" ")}`, "/stop"]);
   });
 
+  it("return to the prompt in the order in which they were typed, without commands", async () => {
+    const chat = await chatAtTerminal(queueing());
+    chat.terminal.type("first\rsecond\r/compact\rthird\r");
+    await chat.terminal.sees(/queued 2: \/compact\nqueued 3 \(not sent yet\): third\n>$/);
+    chat.terminal.type("\u0003");
+    await chat.terminal.sees(/\(not executed: \/compact\)[^>]*> second\n\n {2}third$/);
+  });
+
   it("are not sent while an earlier one is not accepted, and a stop withdraws those, too", async () => {
     const chat = await chatAtTerminal(queueing());
     chat.terminal.type("/compact\rnot yet\r");
@@ -77,7 +85,7 @@ describe("messages that wait in a chat", () => {
     chat.terminal.type("\u0004");
     expect(await chat.terminal.ended).toBe(0);
     expect(chat.terminal.text()).toMatch(
-      /left; the run continues, and .*; 1 queued message\s+will be answered after it\nnot sent: not yet$/,
+      /left; the run continues, and .*; 2 queued\s+messages follow\nnot sent: not yet$/,
     );
   });
 });
