@@ -192,3 +192,20 @@ describe.each(Object.entries(scenarios))(
     });
   },
 );
+
+it.each(versions)(
+  "the other release's sweep wakes a session whose agent in the %s one died",
+  async (version) => {
+    const sessionKey = `agent:${version}-swept:main`;
+    both.use(version);
+    both.cutAgent(1);
+    const said = say(sessionKey, "first");
+    await until(() => both.isCut(), "the agent was interrupted");
+    await both.settled();
+    both.mendAgent();
+    both.use(otherThan(version));
+    await both.table.update(metaKey(sessionKey), [set("leaseUntil", 1), set("dueAt", 1)]);
+    await both.cloud.fire("timer", { kind: "sweep" });
+    await said;
+  },
+);
