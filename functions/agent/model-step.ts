@@ -16,17 +16,19 @@ import { whileTyping } from "./typing.ts";
 export interface ModelCallPlan {
   /** The whole transcript, including the messages that the step appends. */
   messages: readonly Message[];
+  /** The last message is a user message that the step appends. */
+  isNew?: boolean;
   /** The peers of this call are read at this time or later, epoch ms. */
   peersSince: number;
 }
 
 /** Why the model is not called. */
-export type Uncalled =
-  /** The conversation is compacted first. */
+export type Uncalled = { tail?: string } /** The conversation is compacted first. */ & (
   | { status: "compact"; cut: Cut }
   | { status: "failed"; error: string; overflow: false }
   /** Preparing the request threw an error of our own. */
-  | { status: "broken"; error: unknown };
+  | { status: "broken"; error: unknown }
+);
 
 /** The model's outcome for a prepared request. */
 export type AskedModel = ModelOutcome & {
@@ -40,14 +42,20 @@ export async function prepareCall(
   agent: Agent,
   state: SessionState,
   run: Run,
-  { messages, peersSince }: ModelCallPlan,
+  { messages, isNew = false, peersSince }: ModelCallPlan,
   peers: ConnectedPeers,
 ): Promise<Prepared | Uncalled> {
   try {
-    const prepared = await prepareRequest(agent, state, run, messages, peers.nodes(peersSince));
-    if (prepared.status === "too long") return { status: "failed", error: prepared.error, overflow: false };
-    if (prepared.status === "fits" && timeLeft(run, agent.now()) <= 0)
-      return { status: "failed", error: timeOverText, overflow: false };
+    const newest = { messages, isNew };
+    const prepared = await prepareRequest(agent, state, run, newest, peers.known(peersSince));
+    const failed = (error: string) => ({
+      ...prepared,
+      status: "failed" as const,
+      error,
+      overflow: false as const,
+    });
+    if (prepared.status === "too long") return failed(prepared.error);
+    if (prepared.status === "fits" && timeLeft(run, agent.now()) <= 0) return failed(timeOverText);
     return prepared;
   } catch (error) {
     return { status: "broken", error };
@@ -62,7 +70,7 @@ export async function askModel(
   run: Run,
   prepared: Prepared,
 ): Promise<AskedModel> {
-  const { turn, before, request, after } = prepared;
+  const { turn, before, request, after, retention } = prepared;
   const { sessionId, settings } = state;
   const deltas = streamDeltas(agent, sessionKey, run, () => peers.clients(agent.now() - freshPeersMs));
   const call = () =>
@@ -74,6 +82,7 @@ export async function askModel(
       messages: repairTranscript([...before, ...request.messages, ...after]),
       tools: turn.tools,
       sessionId,
+      cacheRetention: retention,
       signal: interrupted,
       timeoutMs: Math.min(turn.configuration.timeouts.llmMs, timeLeft(run, agent.now())),
       onText: deltas.add,

@@ -113,7 +113,7 @@ async function beginEntry(
   // No run is in progress and this entry is the oldest, so a recorded stop can only be meant for it.
   else if (await isObsoleteNotice(agent, writer, entry)) await writer.commitEntry(entry, [remove("stop")]);
   else if (await isDue(agent, writer.state, entry.at)) await beginReset(agent, writer);
-  else return runStep(agent, writer, peers, await beginRun(agent, writer, entry));
+  else return runStep(agent, writer, peers, await beginRun(agent, writer, peers, entry));
   return "continue";
 }
 

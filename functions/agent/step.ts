@@ -23,7 +23,14 @@ import { compactionSteps } from "./compaction/compaction.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { sizeSteps } from "./context/context-size.ts";
-import { loadContext, messageOrigin, type Prepared, replyContext } from "./context/model-request.ts";
+import {
+  loadContext,
+  messageOrigin,
+  newTail,
+  type Prepared,
+  replyContext,
+  withTail,
+} from "./context/model-request.ts";
 import { withCallIds } from "./model/call-ids.ts";
 import {
   type AskedModel,
@@ -72,6 +79,7 @@ export interface StepPlan {
 export async function beginRun(
   agent: Agent,
   writer: SessionWriter,
+  peers: ConnectedPeers,
   entry: Extract<InboxEntry, { kind: "message" }>,
 ): Promise<StepPlan> {
   const received = entry.attachments && (await receiveAttachments(agent, writer, entry));
@@ -88,10 +96,12 @@ export async function beginRun(
     ...listSteps(metaKey(writer.sessionKey), now),
   ];
   const plan = { run, appended: [message], writes, entry };
-  if (received) return plan;
   const before = await agent.history.load(writer.state);
   // The peers are read after the message arrived, so that the run is offered every node that was connected by then.
-  return { ...plan, call: { messages: [...before, message], peersSince: entry.at } };
+  const peersSince = entry.at;
+  if (!received) return { ...plan, call: { messages: [...before, message], isNew: true, peersSince } };
+  const tail = await newTail(agent, writer.state, run, before, peers.known(peersSince));
+  return { ...plan, appended: withTail([message], tail) };
 }
 
 /** Plans a model step that has not begun, or that an earlier invocation did not finish. */
@@ -147,7 +157,7 @@ export async function runStep(
   const { run, call, entry } = plan;
   const prepared = call && (await prepareCall(agent, writer.state, run, call, peers));
   const [, asked] = await Promise.all([
-    commitPlan(writer, plan, prepared?.status === "fits" ? prepared.steps : []),
+    commitPlan(writer, plan, prepared),
     prepared?.status === "fits" ? askModel(agent, writer, peers, run, prepared) : prepared,
     entry && recordStart(agent, run),
   ]);
@@ -166,10 +176,11 @@ async function recordStart({ table }: Agent, { task, runId }: Run): Promise<void
 async function commitPlan(
   writer: SessionWriter,
   { appended, writes, entry }: StepPlan,
-  more: readonly Step[],
+  prepared: Prepared | Uncalled | undefined,
 ): Promise<void> {
-  const steps = [...writes, ...more];
-  if (appended.length > 0) await writer.append(appended, steps, entry);
+  const steps = [...writes, ...(prepared?.status === "fits" ? prepared.steps : [])];
+  const shown = prepared?.tail === undefined ? appended : withTail(appended, prepared.tail);
+  if (appended.length > 0) await writer.append(shown, steps, entry);
   else await writer.commit(steps);
 }
 
@@ -374,7 +385,7 @@ async function resumeCalls(
   const state = await writer.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
   if (!state.run || state.stop === run.runId) return "continue";
   if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);
-  const nodes = peers.nodes(agent.now() - freshPeersMs);
+  const nodes = peers.known(agent.now() - freshPeersMs);
   const turn = await loadContext(agent, state, state.run, nodes);
   const planned = await planCalls(agent, sessionKey, turn, run, reply, open);
   await carryOutCalls(agent, writer, turn, state.run, planned);

@@ -75,7 +75,7 @@ export type MethodTable = { [M in HandledMethod]: MethodEntry<M> };
  * @throws Error when the peer does not read its messages; a stored answer is then kept
  */
 export async function respond(
-  gateway: Pick<Gateway, "sockets" | "table">,
+  gateway: Pick<Gateway, "now" | "sockets" | "table">,
   connectionId: string,
   frame: ResponseFrame,
 ): Promise<void> {
@@ -91,6 +91,6 @@ export async function respond(
     throw new Error(`the peer of connection ${connectionId} does not read its messages`);
   if (outcome === "gone") {
     log("socket.gone", { connectionId });
-    await forgetPeer(gateway.table, connectionId);
+    await forgetPeer(gateway.table, connectionId, gateway.now());
   }
 }

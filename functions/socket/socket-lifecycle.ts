@@ -68,17 +68,19 @@ async function scheduleClose({ schedules, closing }: Gateway, openedAt: number):
  * Handles the route `$disconnect`: removes the connection and its peer. For a node, fails the requests that wait for it. For
  * a client, cancels the calls that it waits for.
  * @param openedAt epoch ms, by API Gateway's clock; not needed for a socket that has sent a token
+ * @param isEnded the gateway ends the connection: the tools of a node are not offered any more
  * @returns the node's id; undefined for other peers
  */
 export async function closeSocket(
   gateway: Gateway,
   connectionId: string,
   openedAt?: number,
+  isEnded = false,
 ): Promise<string | undefined> {
   const wasConnected = gateway.connected.delete(connectionId);
   const isAnonymous = !wasConnected && openedAt !== undefined;
   if (isAnonymous && (await dropAnonymous(gateway.table, { connectionId, openedAt }))) return undefined;
-  const peer = await dropConnection(gateway.table, connectionId);
+  const peer = await dropConnection(gateway.table, connectionId, isEnded ? undefined : gateway.now());
   if (peer?.mode === "client") await cancelCallsOf(gateway, connectionId);
   if (peer?.mode !== "node") return undefined;
   await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
@@ -125,7 +127,7 @@ export async function tellEnd(
 /** Closes a socket and removes its records. @param openedAt as in `closeSocket` */
 export async function endSocket(gateway: Gateway, connectionId: string, openedAt?: number): Promise<void> {
   await gateway.sockets.close(connectionId);
-  await closeSocket(gateway, connectionId, openedAt);
+  await closeSocket(gateway, connectionId, openedAt, true);
 }
 
 /**
@@ -143,7 +145,7 @@ export async function endRevoked(gateway: Gateway, connectionId: string): Promis
     logError("socket.unclosed", closed.reason, { connectionId });
     if (scheduled.status === "rejected") throw scheduled.reason;
   }
-  await closeSocket(gateway, connectionId);
+  await closeSocket(gateway, connectionId, undefined, true);
 }
 
 async function scheduleCloseAgain(gateway: Gateway, connectionId: string): Promise<void> {

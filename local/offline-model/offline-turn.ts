@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { activeHeading } from "../../shared/objects/wire-messages.ts";
+import { activeHeading, tailStart } from "../../shared/objects/wire-messages.ts";
 import { isRecord, parseRecord } from "../http/json.ts";
 import { type NodeRequest, plainName, readIntent } from "./offline-requests.ts";
 import { endedAnswer, listAnswer, memoryAnswer, readAnswer, runAnswer, type Step } from "./tool-answers.ts";
@@ -140,9 +140,9 @@ function textOf({ content }: ChatMessage): string {
   return typeof content === "string" ? content : (content ?? []).map(({ text = "" }) => text).join("\n");
 }
 
-/** What the user said in a message, without active objects behind it. */
+/** What the user said in a message, without active objects and the gateway's tail behind it. */
 function questionIn(one: ChatMessage): string {
-  return (textOf(one).split(activeHeading, 1)[0] ?? "").trim();
+  return (textOf(one).split(activeHeading, 1)[0]?.split(tailStart, 1)[0] ?? "").trim();
 }
 
 /** Failures are `Error: …`; native tools wrap results in `{ok, result, error}`. */

@@ -11,6 +11,7 @@ export const defaults: Configuration = {
   auth: {},
   systemPrompt: "You are a helpful AI assistant running inside GSV.",
   userTimezone: "UTC",
+  nodes: { keepOfferedHours: 24 },
   channels: {},
   transcription: { model: "whisper-1" },
   session: {

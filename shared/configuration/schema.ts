@@ -40,6 +40,8 @@ const model = v.strictObject({
   contextWindow: v.optional(count(1000, 100_000_000)),
   /** Maximum tokens of an answer. Default: the model's limit, on Bedrock initially 16,384. */
   maxTokens: v.optional(count(1, 10_000_000)),
+  /** How long the provider caches requests. Default: `auto`, by the conversation's gaps. */
+  cacheRetention: v.optional(v.picklist(["auto", "short", "long", "none"])),
 });
 
 const account = v.strictObject({
@@ -61,6 +63,11 @@ const account = v.strictObject({
 const room = v.strictObject({
   /** Whose messages in the room may use the tools of nodes. Absent: nobody's. */
   tools: v.optional(v.picklist(["owner", "all"])),
+});
+
+const nodes = v.strictObject({
+  /** How long the model is offered the tools of a node that has disconnected: a change of the tools invalidates the prompt cache. */
+  keepOfferedHours: count(0, 720),
 });
 
 const channel = v.strictObject({
@@ -231,6 +238,7 @@ export const configurationSchema = v.strictObject({
   auth: v.strictObject({ token: v.optional(secret()) }),
   systemPrompt: text(20_000),
   userTimezone: timezone,
+  nodes,
   channels: v.record(plainName, channel),
   transcription,
   session: v.strictObject({

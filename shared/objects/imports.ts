@@ -54,6 +54,7 @@ const userMessage = v.object({
       ...v.entriesFromList(["accountId", "peerKind", "peerId", "senderId"], optionalText),
     }),
   ),
+  tail: optionalText,
   timestamp: time,
 });
 const reply = v.object({
@@ -71,7 +72,13 @@ const reply = v.object({
   ),
   stopReason: optionalText,
   errorMessage: optionalText,
-  context: v.optional(v.object(v.entriesFromList(["prompt", "tail", "active", "model"], v.string()))),
+  context: v.optional(
+    v.object({
+      ...v.entriesFromList(["prompt", "active", "model"], v.string()),
+      ...v.entriesFromList(["tail", "basis"], optionalText),
+      cached: v.optional(v.literal("long")),
+    }),
+  ),
   timestamp: time,
 });
 const toolResult = v.object({

@@ -117,14 +117,17 @@ function wireResult(message: ToolResultMessage, toolCallId: string): ToolResultM
   return { ...message, toolCallId, toolName: wireName(message.toolName) };
 }
 
-/** Replaces a message of only white space, which providers' clients drop: a conversation must not be empty. */
-function wireQuestion(message: UserMessage): UserMessage {
+/** Appends a message's tail. Replaces a message of only white space, which providers' clients drop: a conversation must not be empty. */
+function wireQuestion({ tail, ...message }: UserMessage): UserMessage {
   const { content } = message;
   const isEmpty =
     typeof content === "string"
       ? content.trim() === ""
       : content.every((block) => block.type === "text" && block.text.trim() === "");
-  return isEmpty ? { ...message, content: "(empty message)" } : message;
+  const shown = isEmpty ? "(empty message)" : content;
+  if (tail === undefined) return isEmpty ? { ...message, content: shown } : message;
+  const blocks = typeof shown === "string" ? [{ type: "text" as const, text: shown }] : shown;
+  return { ...message, content: [...blocks, { type: "text", text: tail }] };
 }
 
 function wireName(name: string): string {
@@ -169,6 +172,9 @@ function alternate(messages: readonly Message[]): Message[] {
 function blocksOf({ content }: UserMessage): Exclude<UserMessage["content"], string> {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
+
+/** How the tail of a user message begins. */
+export const tailStart = "<gateway>\n";
 
 /** The first line of the message with the active objects. */
 export const activeHeading =

@@ -58,6 +58,8 @@ export interface PeerRecord {
   capabilities?: string[];
   /** Identifies the process of a node (`shared/peers/node-place.ts`). */
   instance?: string;
+  /** Of a node that has disconnected: when; epoch ms. Only `listNodes` returns such a record. */
+  leftAt?: number;
   /** When `node.ping` was last sent to a node, and when it last answered; epoch ms. */
   askedAt?: number;
   answeredAt?: number;
@@ -68,6 +70,9 @@ export interface PeerRecord {
  */
 export const recordTtlSeconds = 2 * 3600 + 600;
 
+/** TTL of the record of a disconnected node, in seconds: its tools are offered for up to 30 days (`nodes.keepOfferedHours`). */
+const leftTtlSeconds = 30 * 24 * 3600;
+
 const connectionKey = (connectionId: string): Key => ({ pk: `CONN#${connectionId}`, sk: "META" });
 /** The item of a peer. */
 export const peerKey = (mode: Mode, id: string): Key => ({ pk: `PEER#${mode}`, sk: id });
@@ -76,6 +81,7 @@ export const peerKey = (mode: Mode, id: string): Key => ({ pk: `PEER#${mode}`, s
  */
 const revokedKey = (mode: Mode, tokenId: string): Key => ({ pk: `PEER#${mode}`, sk: `#revoked#${tokenId}` });
 const expiry = (now: number) => Math.floor(now / 1000) + recordTtlSeconds;
+const leftExpiry = (now: number) => Math.floor(now / 1000) + leftTtlSeconds;
 const isAlive = (item: Item, now: number) => Number(item.expiresAt) > now / 1000;
 
 /** Stores the record of a new socket. @throws ConditionFailed when the condition does not hold */
@@ -156,24 +162,26 @@ export async function bindPeer(
 }
 
 /**
- * Deletes the record of an ended socket and its peer. Returns the peer, which may have reconnected on another
- * socket; undefined when the socket had no peer or no record.
+ * Deletes the record of an ended socket and its peer. Returns the peer, which may have reconnected on another socket;
+ * undefined when the socket had no peer or no record.
+ * @param leftAt keep the record of a node, as disconnected at this time; epoch ms
  */
 export async function dropConnection(
   table: Table,
   connectionId: string,
+  leftAt?: number,
 ): Promise<{ mode: Mode; id: string } | undefined> {
   const item = await table.delete(connectionKey(connectionId));
-  return forget(table, item as ConnectionRecord | undefined);
+  return forget(table, item as ConnectionRecord | undefined, leftAt);
 }
 
 /**
- * Deletes the peer of a socket that is gone. The connection record stays for `$disconnect`, which fails the
+ * Does the same with the peer of a socket that is found gone. The connection record stays for `$disconnect`, which fails the
  * requests that wait for the peer.
  */
-export async function forgetPeer(table: Table, connectionId: string): Promise<void> {
+export async function forgetPeer(table: Table, connectionId: string, now: number): Promise<void> {
   const item = await table.get(connectionKey(connectionId));
-  await forget(table, item as ConnectionRecord | undefined);
+  await forget(table, item as ConnectionRecord | undefined, now);
 }
 
 /**
@@ -195,10 +203,17 @@ export async function setNodeBins(
 async function forget(
   table: Table,
   record: ConnectionRecord | undefined,
+  leftAt: number | undefined,
 ): Promise<{ mode: Mode; id: string } | undefined> {
   if (!record?.mode || record.peerId === undefined) return undefined;
   const { connectionId, mode, peerId: id } = record;
-  await succeeds(table.delete(peerKey(mode, id), equal("connectionId", connectionId)));
+  const key = peerKey(mode, id);
+  const isOurs = equal("connectionId", connectionId);
+  if (mode !== "node" || leftAt === undefined) await succeeds(table.delete(key, isOurs));
+  else {
+    const left = [set("leftAt", leftAt), set("expiresAt", leftExpiry(leftAt))];
+    await succeeds(table.update(key, left, all(isOurs, absent("leftAt"))));
+  }
   return { mode, id };
 }
 
@@ -217,11 +232,27 @@ export async function readPeer(
  * tokens, so that a list which starts after a revocation never contains peers with that token.
  */
 export async function listPeers(table: Table, mode: Mode, now: number): Promise<PeerRecord[]> {
+  return (await listKnown(table, mode, now)).filter(isConnected);
+}
+
+/** Every connected node, and the nodes that have disconnected in the last 30 days (`leftAt`), by id. */
+export function listNodes(table: Table, now: number): Promise<PeerRecord[]> {
+  return listKnown(table, "node", now);
+}
+
+export const isConnected = ({ leftAt }: PeerRecord) => leftAt === undefined;
+
+/** Deletes the record of a disconnected node: its tools are no longer offered. */
+export async function forgetLeftNode(table: Table, id: string): Promise<void> {
+  await succeeds(table.delete(peerKey("node", id), exists("leftAt")));
+}
+
+async function listKnown(table: Table, mode: Mode, now: number): Promise<PeerRecord[]> {
   const items = await table.query({ pk: `PEER#${mode}` });
   const revoked = new Set(items.map(({ revokedToken }) => revokedToken));
-  const isConnected = (item: Item) =>
+  const isKnown = (item: Item) =>
     item.revokedToken === undefined && isAlive(item, now) && !revoked.has(item.tokenId);
-  return items.filter(isConnected) as unknown as PeerRecord[];
+  return items.filter(isKnown) as unknown as PeerRecord[];
 }
 
 /**
@@ -229,8 +260,8 @@ export async function listPeers(table: Table, mode: Mode, now: number): Promise<
  * @param now epoch milliseconds
  */
 export async function hidePeersOf(table: Table, tokenId: string, now: number): Promise<void> {
-  // The record of a peer that was registered before this expires earlier.
-  const mark = { revokedToken: tokenId, expiresAt: expiry(now) + recordTtlSeconds };
+  // The record of a peer that was registered before this expires earlier, also if it disconnects now.
+  const mark = { revokedToken: tokenId, expiresAt: leftExpiry(now) + recordTtlSeconds };
   await Promise.all(modes.map((mode) => table.put({ ...mark, ...revokedKey(mode, tokenId) })));
 }
 

@@ -117,6 +117,8 @@ export interface UserMessage {
   content: string | (TextBlock | ImageBlock)[];
   /** Absent in a message that was stored before this was, and in the summary of a compaction. */
   origin?: MessageOrigin;
+  /** What the model reads after the content: the time and what has changed. Stored as it was sent. */
+  tail?: string;
   /** In the summary of a compaction: what it keeps of the objects of the archived part. */
   earlier?: EarlierContext;
   timestamp: number;
@@ -124,10 +126,14 @@ export interface UserMessage {
 
 /** What a model's reply was made from, besides the messages before it. */
 export interface ReplyContext {
-  /** SHA-256 of the part of the system prompt that stays the same from call to call, in hex. */
+  /** SHA-256 of the system prompt, in hex. */
   prompt: string;
-  /** The rest of the system prompt: hosts and clock. Both parts, one after the other, are what was sent. */
-  tail: string;
+  /** In a reply of an earlier version: the end of the system prompt, which the hash leaves out. */
+  tail?: string;
+  /** Hash of what makes the prompt invalid at once when it changes: rights, tools, skills, model, base prompt. */
+  basis?: string;
+  /** Present when the provider was asked to cache the request for an hour. */
+  cached?: "long";
   /** Hash of the set of objects whose content was sent (`activeSetHash`). */
   active: string;
   /** The model that was asked, `provider/id`. `model` of the message is what the provider reports. */
@@ -146,6 +152,11 @@ export interface AssistantMessage {
   /** Absent in a reply that was stored before this was. */
   context?: ReplyContext;
   timestamp: number;
+}
+
+/** Whether a model wrote a message, as opposed to the gateway's marks of missing answers. */
+export function isReply(message: Message): message is AssistantMessage & { context: ReplyContext } {
+  return message.role === "assistant" && message.context !== undefined;
 }
 
 export interface ToolResultMessage {

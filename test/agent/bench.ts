@@ -5,6 +5,7 @@ import { createPromptCache } from "../../functions/agent/context/prompt-cache.ts
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
 import { createCallModel, type Wait } from "../../functions/agent/model/model.ts";
+import type { CallModel } from "../../functions/agent/model/model-call.ts";
 import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
@@ -151,7 +152,10 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
           workspace: openWorkspace(prompts.bucket),
         }),
         archivedResults: createArchivedResults(prompts.bucket),
-        callModel: createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket), bench.wait),
+        callModel: dated(
+          createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket), bench.wait),
+          now,
+        ),
         channels: {
           deliver: async () => ({ ok: true }),
           typing: async () => {},
@@ -208,6 +212,15 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
     },
   };
   return bench;
+}
+
+/** Gives replies the time of the bench's clock, as pi-ai gives them that of the process. */
+export function dated(callModel: CallModel, now: () => number): CallModel {
+  return async (call) => {
+    const outcome = await callModel(call);
+    if (outcome.status !== "answered") return outcome;
+    return { ...outcome, message: { ...outcome.message, timestamp: now() } };
+  };
 }
 
 /** The clock of these tests is set forward at will. */

@@ -13,7 +13,7 @@ import { isReading } from "../support/models/model-window.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { type Allow, type State, startState } from "../support/state.ts";
-import { type Bench, openBench } from "./bench.ts";
+import { type Bench, dated, openBench } from "./bench.ts";
 import { assistant, result, user } from "./compaction/transcripts.ts";
 
 /** Activity ends on one day; the next message comes after the next day's boundary, 04:00 UTC. */
@@ -111,6 +111,7 @@ export class ResetBench {
       ...agent,
       bucket: { ...agent.bucket, list: (...wanted) => this.dated(agent.bucket.list(...wanted)) },
       now: () => now,
+      callModel: dated(agent.callModel, () => now),
       schedules: {
         once: async (name, at, event) => {
           await guard("scheduler:CreateSchedule");

@@ -71,6 +71,7 @@ describe("session-routing.md, Reset Behavior", () => {
       role: "user",
       content: "good morning",
       origin,
+      tail: "<gateway>\nNow: Monday, 2026-03-02 09:00\n</gateway>",
       timestamp: nextDay,
     });
   });

@@ -13,7 +13,9 @@ import {
   type ConnectionRecord,
   countFrame,
   dropConnection,
+  forgetLeftNode,
   forgetPeer,
+  listNodes,
   listPeers,
   openConnection,
   type PeerRecord,
@@ -73,9 +75,28 @@ describe("a peer's connection", () => {
     const gone = connection("gone", now);
     await openConnection(table, gone);
     await bind("server", gone);
-    await forgetPeer(table, "gone");
+    await forgetPeer(table, "gone", now);
     expect(await readPeer(table, "node", "server", now)).toBeUndefined();
     expect(await dropConnection(table, "gone")).toEqual({ mode: "node", id: "server" });
+  });
+
+  it("of a node is kept as disconnected, until it connects again or is forgotten", async () => {
+    const left = connection("left", now);
+    await openConnection(table, left);
+    await bind("pi", left);
+    await dropConnection(table, "left", now + 5);
+    const known = async () => (await listNodes(table, now + 10)).filter(({ id }) => id === "pi");
+    expect(await readPeer(table, "node", "pi", now)).toBeUndefined();
+    expect(await known()).toMatchObject([{ leftAt: now + 5 }]);
+    const back = connection("back", now + 20);
+    await openConnection(table, back);
+    await bind("pi", back);
+    expect((await known()).map(({ leftAt }) => leftAt)).toEqual([undefined]);
+    await forgetLeftNode(table, "pi");
+    expect(await known()).toHaveLength(1);
+    await dropConnection(table, "back", now + 30);
+    await forgetLeftNode(table, "pi");
+    expect(await known()).toEqual([]);
   });
 
   it("is not created for a socket that ended while connecting, and nothing of it is left", async () => {
@@ -149,7 +170,7 @@ describe("the records of a peer in the table", () => {
       mark: await expiry("PEER#node", `#revoked#${id}`),
     }).toEqual({
       ...{ anonymous: connectionSeconds, connection: connectionSeconds, peer: connectionSeconds },
-      ...{ clientId: 30 * 86_400, nodeId: undefined, revoked: 30 * 86_400, mark: 2 * connectionSeconds },
+      ...{ clientId: 30 * 86_400, nodeId: undefined, revoked: 30 * 86_400, mark: 30 * 86_400 + connectionSeconds },
     });
     expect(await readPeer(table, "node", "left", now)).toBeUndefined();
     expect(await readConnection(table, "left", now + connectionSeconds * 1000)).toBeUndefined();

@@ -139,10 +139,18 @@ describe("storage-layout.md, File Descriptions", () => {
           : { toolCalls: [{ name: "gsv__WriteFile", arguments: { path: file, content } }] };
       await turns.submit(message("change it", noon));
       await turns.invoke(noon);
-      const [first, second] = turns.model.requests.map(({ system }) => system);
-      expect(first).toContain("as the user wrote it");
-      expect(second).toContain("as the agent wrote it");
-      expect(second).not.toContain("as the user wrote it");
+      expect(turns.model.requests[0]!.system).toContain("as the user wrote it");
+      // While the provider caches the prompt, the next message has the new text; the agent's own call has it already.
+      turns.reply = () => ({ text: "done" });
+      await openWorkspace(turns.state.bucket).write(turns.agentId, file, "as the user changed it");
+      await turns.submit(message("go on", noon + 60_000));
+      await turns.invoke(noon + 60_000);
+      expect(JSON.stringify(turns.model.requests.at(-1)!.body)).toContain("as the user changed it");
+      await turns.submit(message("later", noon + 600_000));
+      await turns.invoke(noon + 600_000);
+      const { system } = turns.model.requests.at(-1)!;
+      expect(system).toContain("as the user changed it");
+      expect(system).not.toContain("as the user wrote it");
     },
   );
 

@@ -1,4 +1,4 @@
-import { listPeers, type PeerRecord } from "../../../shared/peers/registry.ts";
+import { isConnected, listNodes, type PeerRecord } from "../../../shared/peers/registry.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.ts";
@@ -15,6 +15,8 @@ export const freshPeersMs = 1000;
 export interface ConnectedPeers {
   /** The nodes, read at `since` (epoch ms) or later. */
   nodes(since: number): Promise<PeerRecord[]>;
+  /** The nodes and those that have disconnected (`leftAt`). */
+  known(since: number): Promise<PeerRecord[]>;
   /** Connection ids of the clients, read at `since` or later. Clients receive the events of every run. */
   clients(since: number): Promise<string[]>;
   /** Starts a new read of the clients. */
@@ -25,9 +27,10 @@ type PeersAgent = Pick<Agent, "table" | "broadcast" | "now">;
 
 /** Creates the reads of the connected peers. None starts before its first use. */
 export function connectedPeers({ table, broadcast, now }: PeersAgent): ConnectedPeers {
-  const nodes = sharedRead(now, () => listPeers(table, "node", now()));
+  const nodes = sharedRead(now, () => listNodes(table, now()));
   const clients = sharedRead(now, () => broadcast.clients());
-  return { nodes: nodes.since, clients: clients.since, refreshClients: clients.refresh };
+  const connected = async (since: number) => (await nodes.since(since)).filter(isConnected);
+  return { nodes: connected, known: nodes.since, clients: clients.since, refreshClients: clients.refresh };
 }
 
 function sharedRead<T>(now: () => number, read: () => Promise<T>) {
@@ -48,7 +51,7 @@ function sharedRead<T>(now: () => number, read: () => Promise<T>) {
  */
 export function prefetch(agent: Agent, sessionKey: string): ConnectedPeers {
   const peers = connectedPeers(agent);
-  peers.nodes(agent.now());
+  peers.known(agent.now());
   peers.clients(agent.now());
   const readPrompt = async () => {
     const fresh = agent.configuration.load();

@@ -28,8 +28,9 @@ export function messageCharacters(message: Message): number {
 }
 
 function countCharacters(message: Message): number {
-  if (typeof message.content === "string") return messageOverhead + message.content.length;
-  let characters = messageOverhead;
+  const tail = message.role === "user" ? (message.tail?.length ?? 0) : 0;
+  if (typeof message.content === "string") return messageOverhead + message.content.length + tail;
+  let characters = messageOverhead + tail;
   for (const block of message.content) {
     switch (block.type) {
       case "text":

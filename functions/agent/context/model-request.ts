@@ -4,8 +4,9 @@ import { roomTools } from "../../../shared/channels/inbound/room-tools.ts";
 import type { Configuration, ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { activeSetHash } from "../../../shared/context/context-entries.ts";
 import { contextSettings, viewContext } from "../../../shared/context/view.ts";
+import { sha256 } from "../../../shared/objects/hash.ts";
 import { nodeTools } from "../../../shared/peers/nodes.ts";
-import type { PeerRecord } from "../../../shared/peers/registry.ts";
+import { isConnected, type PeerRecord } from "../../../shared/peers/registry.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import type {
   Message,
@@ -32,6 +33,7 @@ import type { Skill } from "../../../shared/skills/skill-lister.ts";
 import { type Audience, audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
+import { type CacheRetention, chooseRetention } from "../model/cache-retention.ts";
 import { describeModel } from "../model/resolve-model.ts";
 import { loadExtras } from "../objects/inline-files.ts";
 import { fitContext, type ShownContext } from "../objects/show-context.ts";
@@ -39,7 +41,12 @@ import type { NativeTool, ToolTurn } from "../tools/native/native-tool.ts";
 import { nativeTools } from "../tools/native/native-tools.ts";
 import type { Fit } from "./context-fit.ts";
 import { promptCharacters } from "./context-size.ts";
-import { type AssembledPrompt, assemblePrompt, type PromptContent } from "./prompt.ts";
+import { keepPrompt, sinceFirstSent } from "./kept-prompt.ts";
+import { messageTail } from "./message-tail.ts";
+import { type AssembledPrompt, assemblePrompt, machinesText, type PromptContent } from "./prompt.ts";
+
+/** Hex digits of a basis in a reply: 48 bits. */
+const basisDigits = 12;
 
 /** Everything of a model call except the messages. */
 export interface TurnContext extends ToolTurn {
@@ -47,32 +54,56 @@ export interface TurnContext extends ToolTurn {
   model: ModelConfiguration;
   /** Absent: the provider's default, which is no extended thinking. */
   thinkingLevel?: ThinkingLevel;
+  /** As assembled from the files now; `Prepared.turn` has the one that is sent. */
   prompt: AssembledPrompt;
+  /** Hash of what makes a kept prompt invalid at once. */
+  basis: string;
+  /** The offered machines in one line. */
+  machines: string;
+  /** The messaging platform of the run's message. */
+  channel?: string;
   tools: ToolDefinition[];
 }
 
 /** A model call whose request fits into the model's window. */
-export interface Prepared extends ShownContext {
+export interface Prepared extends ShownContext, WithTail {
   status: "fits";
   turn: TurnContext;
+  retention: CacheRetention;
   /** Steps of the commit that begins the call. */
   steps: readonly Step[];
 }
 
-/** Builds a request and makes it fit into the model's window. `connected`: the nodes whose tools are offered. */
+/** The end of the newest message (`message-tail.ts`), which is committed with it. */
+interface WithTail {
+  tail?: string;
+}
+
+type RequestAgent = Pick<
+  Agent,
+  "archivedResults" | "bucket" | "configuration" | "now" | "promptCache" | "prompts" | "workspace"
+>;
+
+/**
+ * Builds a request and makes it fit into the model's window. `known`: the nodes, also those that have disconnected.
+ * @param isNew the last of `messages` is a user message that is not committed yet; it gets a tail
+ */
 export async function prepareRequest(
-  agent: Pick<Agent, "archivedResults" | "bucket" | "configuration" | "now" | "prompts" | "workspace">,
+  agent: RequestAgent,
   state: SessionState,
   run: Run,
-  messages: readonly Message[],
-  connected: Promise<PeerRecord[]>,
-): Promise<Prepared | Exclude<Fit, { status: "fits" }>> {
+  { messages: given, isNew }: { messages: readonly Message[]; isNew: boolean },
+  known: Promise<PeerRecord[]>,
+): Promise<(Prepared | Exclude<Fit, { status: "fits" }>) & WithTail> {
   const settings = contextSettings(await agent.configuration.load(), agentIdOf(state.sessionKey));
-  const view = viewContext(messages, state.first, state.context, settings);
-  const [turn, extras] = await Promise.all([
-    loadContext(agent, state, run, connected),
+  const view = viewContext(given, state.first, state.context, settings);
+  const [current, extras] = await Promise.all([
+    loadContext(agent, state, run, known),
     loadExtras(agent, state, view.extras),
   ]);
+  const turn = { ...current, prompt: await keepPrompt(agent, state, current, given) };
+  const tail = isNew ? tailOf(agent, current, turn.prompt, given.slice(0, -1)) : undefined;
+  const messages = tail === undefined ? given : withTail(given, tail);
   const { configuration, model, prompt, tools, audience } = turn;
   const empty = {
     promptCharacters: promptCharacters(prompt.text, tools),
@@ -81,16 +112,59 @@ export async function prepareRequest(
     measured: state,
   };
   const fitted = fitContext({ state, messages, settings, extras, audience, empty }, run);
-  if (fitted.status !== "fits") return fitted;
-  return { status: "fits", turn, ...fitted.shown, steps: fitted.steps };
+  const told = tail === undefined ? {} : { tail };
+  if (fitted.status !== "fits") return { ...fitted, ...told };
+  const retention = chooseRetention(
+    configuration.model.cacheRetention ?? "auto",
+    model,
+    messages,
+    agent.now(),
+  );
+  return { status: "fits", turn, retention, ...fitted.shown, steps: fitted.steps, ...told };
 }
 
-/** Loads configuration and workspace files, in parallel. `connected`: the nodes whose tools are offered. */
+/** The tail of a new message that is committed before its model call. @param earlier the messages before it */
+export async function newTail(
+  agent: RequestAgent,
+  state: SessionState,
+  run: Run,
+  earlier: readonly Message[],
+  known: Promise<PeerRecord[]>,
+): Promise<string> {
+  const current = await loadContext(agent, state, run, known);
+  return tailOf(agent, current, await keepPrompt(agent, state, current, earlier), earlier);
+}
+
+function tailOf(
+  { now }: Pick<Agent, "now">,
+  { prompt, configuration, machines, channel }: TurnContext,
+  sent: AssembledPrompt,
+  earlier: readonly Message[],
+): string {
+  return messageTail({
+    now: now(),
+    timezone: configuration.userTimezone,
+    ...(channel === undefined ? {} : { channel }),
+    machines,
+    sent: sent.text,
+    current: prompt.text,
+    earlier: sinceFirstSent(earlier, sent.hash),
+  });
+}
+
+/** `messages`, the last of which, a user message, gets this tail. */
+export function withTail(messages: readonly Message[], tail: string): Message[] {
+  return messages.map((message, index) =>
+    index === messages.length - 1 && message.role === "user" ? { ...message, tail } : message,
+  );
+}
+
+/** Loads configuration and workspace files, in parallel. `known`: the nodes, also those that have disconnected. */
 export async function loadContext(
   agent: Pick<Agent, "configuration" | "prompts" | "now">,
   state: SessionState,
   run: Run,
-  connected: Promise<PeerRecord[]>,
+  known: Promise<PeerRecord[]>,
 ): Promise<TurnContext> {
   const { sessionKey } = state;
   const agentId = agentIdOf(sessionKey);
@@ -100,11 +174,12 @@ export async function loadContext(
   const timezone = configuration.userTimezone;
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const [peers, { files, skills }] = await Promise.all([
-    connected,
+    known,
     agent.prompts.load({ agentId, audience, now, timezone }),
   ]);
-  const nodes = mayUseNodes ? peers : [];
-  const offered = nodeTools(nodes);
+  const sinceMs = now - configuration.nodes.keepOfferedHours * 3_600_000;
+  const kept = mayUseNodes ? peers.filter(({ leftAt = now }) => leftAt >= sinceMs) : [];
+  const offered = nodeTools(kept);
   const tools = [...native.values(), ...offered.values()].map((tool) => tool.definition);
   const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
   const content: PromptContent = {
@@ -114,23 +189,18 @@ export async function loadContext(
     basePrompt: state.settings.systemPrompt ?? ofAgent?.systemPrompt ?? configuration.systemPrompt,
     tools,
     files,
-    skills: eligibleSkills(skills, configuration, nodes),
+    skills: eligibleSkills(skills, configuration, kept),
   };
   const { model, thinkingLevel } = effectiveChoice(configuration, sessionKey, state.settings, run.overrides);
+  const machines = machinesText(kept, timezone);
+  const asked = `${model.provider}/${model.id}`;
   const prompt = assemblePrompt(content, {
-    agentId,
-    sessionKey,
-    sessionKind: kind,
-    model: `${model.provider}/${model.id}`,
-    timezone,
-    ...(run.origin.kind === "channel" ? { channel: run.origin.channel } : {}),
-    hosts: nodes.map((node) => ({
-      nodeId: node.id,
-      ...(node.runtime?.hostOs ? { os: node.runtime.hostOs } : {}),
-      tools: (node.tools ?? []).map((tool) => tool.name),
-    })),
-    now: run.startedAt,
+    ...{ agentId, sessionKey, sessionKind: kind, model: asked, timezone, machines },
   });
+  const isFirstRun = (files.bootstrap ?? "").trim() !== "";
+  const listed = content.skills.map(({ readPath }) => readPath);
+  const rights = [asked, role, audience, kind, isFirstRun, content.basePrompt, listed, tools];
+  const basis = sha256(JSON.stringify(rights));
   const sender = senderOf(run);
   const lastChannel = lastChannelOf(state, run, kind);
   return {
@@ -138,15 +208,18 @@ export async function loadContext(
       configuration,
       model,
       prompt,
+      basis: basis.slice(0, basisDigits),
+      machines,
       tools,
       native,
       nodeTools: offered,
-      nodes,
+      nodes: kept.filter(isConnected),
       audience,
       agentId,
       askers: askersOf(run) ?? [],
       root: rootOf(run, sessionKey),
     },
+    ...(run.origin.kind === "channel" ? { channel: run.origin.channel } : {}),
     ...(thinkingLevel ? { thinkingLevel } : {}),
     ...(sender ? { sender } : {}),
     ...(lastChannel ? { lastChannel } : {}),
@@ -238,11 +311,16 @@ export function messageOrigin(entry: Extract<InboxEntry, { kind: "message" }>): 
 }
 
 /** References to the prompt, the active objects and the model of a reply, as the transcript stores them. */
-export function replyContext({ turn, active }: Pick<Prepared, "turn" | "active">): ReplyContext {
-  const { prompt, model } = turn;
+export function replyContext({
+  turn,
+  active,
+  retention,
+}: Pick<Prepared, "turn" | "active" | "retention">): ReplyContext {
+  const { prompt, basis, model } = turn;
   return {
     prompt: prompt.hash,
-    tail: prompt.volatile,
+    basis,
+    ...(retention === "long" ? { cached: retention } : {}),
     active: activeSetHash(active),
     model: `${model.provider}/${model.id}`,
   };

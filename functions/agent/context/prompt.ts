@@ -1,5 +1,6 @@
 import { contextTools } from "../../../shared/context/context-calls.ts";
 import { sha256 } from "../../../shared/objects/hash.ts";
+import type { PeerRecord } from "../../../shared/peers/registry.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
@@ -27,13 +28,6 @@ import {
   workspaceText,
 } from "./prompt-texts.ts";
 
-export interface PromptHost {
-  nodeId: string;
-  os?: string;
-  /** Bare names of its tools. */
-  tools: string[];
-}
-
 export interface PromptRuntime {
   agentId: string;
   sessionKey: string;
@@ -43,14 +37,8 @@ export interface PromptRuntime {
   model: string;
   /** IANA name of the user's timezone. */
   timezone: string;
-  channel?: string;
-  /** Connected nodes. */
-  hosts: PromptHost[];
-  /**
-   * Epoch milliseconds, shown to the minute. Pass the start of the run for all its steps: providers cache by prefix, and
-   * the prompt comes before the conversation, so a clock that moves between steps would invalidate the whole cache.
-   */
-  now: number;
+  /** The machines whose tools are offered (`machinesText`). */
+  machines: string;
 }
 
 /** The content of all sections before "Runtime". */
@@ -69,18 +57,14 @@ export interface PromptContent {
   skills: ListedSkill[];
 }
 
-/** `text` is `stable` followed by `volatile`. */
 export interface AssembledPrompt {
   text: string;
-  /** The part that is the same in all calls until the workspace or the tools change. */
-  stable: string;
-  /** The end of the Runtime section: hosts and clock. */
-  volatile: string;
-  /** SHA-256 of `stable`, in hex: the name of the prompt among the objects. */
+  /** SHA-256 of the text, in hex: its name among the objects. */
   hash: string;
 }
 
-const separator = "\n\n---\n\n";
+/** What separates the sections. */
+export const sectionSeparator = "\n\n---\n\n";
 
 /**
  * The system prompt, in the order of docs/reference/protocol.md, "System prompt"; with BOOTSTRAP.md in the shorter order of
@@ -89,9 +73,8 @@ const separator = "\n\n---\n\n";
  * Memory that this audience must not see is omitted even if `files` contains it.
  */
 export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): AssembledPrompt {
-  const stable = `${contentText(content)}${separator}${runtimeFacts(runtime)}`;
-  const volatile = runtimeState(runtime);
-  return { text: stable + volatile, stable, volatile, hash: sha256(stable) };
+  const text = `${contentText(content)}${sectionSeparator}${runtimeSection(runtime)}`;
+  return { text, hash: sha256(text) };
 }
 
 /** All sections before the Runtime section. */
@@ -120,7 +103,7 @@ function contentText({ agentId, audience, role, basePrompt, tools, files, skills
     skillsSection(entries, rooms[names.length] ?? 0),
   ]
     .filter((section) => section !== "")
-    .join(separator);
+    .join(sectionSeparator);
 }
 
 type FileName = keyof WorkspaceFiles;
@@ -181,24 +164,35 @@ function recentContext(body: Body): string {
   return days.length === 0 ? "" : ["## Recent Context", ...days].join("\n\n");
 }
 
-function runtimeFacts(runtime: PromptRuntime): string {
+function runtimeSection(runtime: PromptRuntime): string {
   const lines = [
     `- Agent: ${runtime.agentId}`,
     `- Session: ${runtime.sessionKey} (${runtime.sessionKind})`,
     `- Model: ${runtime.model}`,
     `- Timezone: ${runtime.timezone}`,
+    `- Machines: ${runtime.machines}`,
+    "- What changes is in <gateway> at the end of a message: the time, its channel, machines, changed files.",
   ];
-  if (runtime.channel) lines.push(`- Channel: ${runtime.channel}`);
   return `## Runtime\n\n${lines.join("\n")}\n`;
 }
 
-function runtimeState(runtime: PromptRuntime): string {
-  const { weekday, date, time } = localTime(runtime.now, runtime.timezone);
-  const hosts = runtime.hosts.map(({ nodeId, os, tools }) => {
-    return `  - ${nodeId}${os ? ` (${os})` : ""}: ${tools.join(", ") || "no tools"}`;
+/** Machines in one line: `laptop (darwin), pi (linux, not connected since 2026-11-24 14:02)`. */
+export function machinesText(
+  nodes: readonly Pick<PeerRecord, "id" | "runtime" | "leftAt">[],
+  timezone: string,
+): string {
+  const names = nodes.map(({ id, runtime, leftAt }) => {
+    const facts = [runtime?.hostOs ?? "", leftAt === undefined ? "" : leftText(leftAt, timezone)];
+    const text = facts.filter((fact) => fact !== "").join(", ");
+    return text === "" ? id : `${id} (${text})`;
   });
-  const machines = hosts.length === 0 ? "- Machines: none connected" : `- Machines:\n${hosts.join("\n")}`;
-  return `${machines}\n- Now: ${weekday}, ${date} ${time}`;
+  return names.join(", ") || "none connected";
+}
+
+/** `not connected since 2026-11-24 14:02`. @param leftAt epoch ms */
+export function leftText(leftAt: number, timezone: string): string {
+  const { date, time } = localTime(leftAt, timezone);
+  return `not connected since ${date} ${time}`;
 }
 
 /**

@@ -49,6 +49,7 @@ export async function askOnce(
       // Longer than the deadline, so that the deadline ends the call. The clients' default is one minute.
       timeoutMs: call.timeoutMs + 1000,
       sessionId: call.sessionId,
+      ...(call.cacheRetention ? { cacheRetention: call.cacheRetention } : {}),
       ...(takesFetch(model) ? { fetch: watch.fetch } : {}),
       ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
       ...(maxTokens ? { maxTokens } : {}),

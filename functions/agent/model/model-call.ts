@@ -1,6 +1,7 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
+import type { CacheRetention } from "./cache-retention.ts";
 
 export interface ModelCall {
   model: ModelConfiguration;
@@ -13,6 +14,8 @@ export interface ModelCall {
   tools: readonly ToolDefinition[];
   /** Lets providers find the prompt cache of the conversation. */
   sessionId: string;
+  /** Absent: pi-ai's default, which is short. */
+  cacheRetention?: CacheRetention;
   signal: AbortSignal;
   timeoutMs: number;
   onText(text: string): void;

@@ -10,6 +10,7 @@ import { putIntent, putOutcome, recordResult, settleIntent } from "../../../shar
 import { whyLost } from "../../../shared/session/lost-calls.ts";
 import type { PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
+import { leftText } from "../context/prompt.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import {
   type BegunCall,
@@ -55,8 +56,13 @@ export async function planCalls(
     if (native) return planNative(agent, turn, address, call, native);
     const found = turn.nodeTools.get(call.name);
     if (!found) return { call, address, by: "nobody", error: `Tool not found: ${call.name}` };
+    const { id, leftAt } = found.node;
+    if (leftAt !== undefined) {
+      const { userTimezone } = await agent.configuration.load({ anyAge: true });
+      return { call, address, by: "nobody", error: `${id} is ${leftText(leftAt, userTimezone)}` };
+    }
     const payload = { tool: found.bareName, args: call.arguments };
-    const node = sentToNode(agent, turn, address, { nodeId: found.node.id, event: "tool.invoke", payload });
+    const node = sentToNode(agent, turn, address, { nodeId: id, event: "tool.invoke", payload });
     return { call, address, by: "node", node };
   });
   return Promise.all(planned);
@@ -155,7 +161,7 @@ export async function dispatchCall(
     case "sent":
       return undefined;
     case "gone":
-      await forgetPeer(agent.table, node.connectionId);
+      await forgetPeer(agent.table, node.connectionId, agent.now());
       return `Node not connected: ${call.nodeId}`;
     case "busy":
       return `Node does not read its messages: ${call.nodeId}. Try again later`;

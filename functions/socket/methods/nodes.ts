@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { recordPong } from "../../../shared/peers/node-place.ts";
 import { chooseNode } from "../../../shared/peers/nodes.ts";
 import { normalId, releaseId } from "../../../shared/peers/peer-ids.ts";
-import { listPeers } from "../../../shared/peers/registry.ts";
+import { forgetLeftNode, isConnected, listNodes, listPeers } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
 import { log } from "../../../shared/runtime/log.ts";
@@ -30,8 +30,9 @@ export const nodeMethods: Pick<MethodTable, "node.pong" | "node.forget" | "node.
     modes: ["client"],
     scope: "admin",
     async handle(gateway, { nodeId, force }) {
-      const nodes = await listPeers(gateway.table, "node", gateway.now());
-      const connected = nodes.filter(({ id }) => normalId(id) === normalId(nodeId));
+      const nodes = await listNodes(gateway.table, gateway.now());
+      const named = nodes.filter(({ id }) => normalId(id) === normalId(nodeId));
+      const connected = named.filter(isConnected);
       if (connected.length > 0 && !force) {
         const message = `the node ${nodeId} is connected; stop it, or repeat with force (\`gsv node forget ${nodeId} --force\`)`;
         throw new PeerError(code.conflict, message);
@@ -39,6 +40,7 @@ export const nodeMethods: Pick<MethodTable, "node.pong" | "node.forget" | "node.
       const removed = await releaseId(gateway.table, { mode: "node", id: nodeId });
       await dropNodeBins(gateway.table, nodeId);
       await Promise.all(connected.map(({ connectionId }) => endSocket(gateway, connectionId)));
+      for (const { id } of named) await forgetLeftNode(gateway.table, id);
       const disconnected = connected.length > 0;
       log("node.forgotten", { nodeId, removed, disconnected });
       return { ok: true, nodeId, removed, disconnected };

@@ -176,7 +176,7 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
       throw error;
     });
     log("bridge.sent", { ...address, deliveryId: id, outcome });
-    if (outcome === "gone") return void (await forgetPeer(table, connectionId));
+    if (outcome === "gone") return void (await forgetPeer(table, connectionId, now()));
     if (outcome === "busy") return void (await unclaimMessage(table, address, id));
     if (outcome === "sent" && !capabilities.includes(receiptCapability))
       await dropMessage(table, address, id);

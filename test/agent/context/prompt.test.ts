@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
   assemblePrompt,
+  machinesText,
   type PromptContent,
   type PromptRuntime,
 } from "../../../functions/agent/context/prompt.ts";
+import type { NodeRuntime } from "../../../shared/protocol/schemas.ts";
 import { maxFileCharacters, maxTotalCharacters } from "../../../shared/workspace/budget.ts";
 import type { WorkspaceFiles } from "../../../shared/workspace/load.ts";
 import { audienceOf } from "../../../shared/workspace/privacy.ts";
@@ -41,9 +43,7 @@ const runtime = {
   sessionKind: "main",
   model: "anthropic/some-model",
   timezone: "Europe/Berlin",
-  channel: "telegram",
-  hosts: [{ nodeId: "laptop", os: "linux", tools: ["Bash", "Read"] }],
-  now: Date.parse("2026-03-01T13:05:00Z"),
+  machines: "laptop (linux)",
 };
 const full: PromptInput = {
   role: "owner",
@@ -301,29 +301,20 @@ describe("tools, skills and runtime in the prompt", () => {
         "- Session: agent:main:main (main)",
         "- Model: anthropic/some-model",
         "- Timezone: Europe/Berlin",
-        "- Channel: telegram",
-        "- Machines:",
-        "  - laptop (linux): Bash, Read",
-        "- Now: Sunday, 2026-03-01 14:05",
+        "- Machines: laptop (linux)",
+        "- What changes is in <gateway> at the end of a message: the time, its channel, machines, changed files.",
+        "",
       ].join("\n"),
     );
-    const alone = sectionOf(
-      { ...full, runtime: { ...runtime, channel: undefined, hosts: [] } },
-      "## Runtime",
-    );
-    expect(alone).toContain("- Machines: none connected");
-    expect(alone).not.toContain("Channel");
   });
 
-  it("changes only at its very end when the clock and the machines change", () => {
-    const before = prompt(full);
-    const hosts = [...runtime.hosts, { nodeId: "server", tools: [] }];
-    const after = prompt({ ...full, runtime: { ...runtime, hosts, now: runtime.now + 60_000 } });
-    expect(after.stable).toBe(before.stable);
-    expect(after.volatile).not.toBe(before.volatile);
-    expect(after.volatile).toContain("server: no tools");
-    expect(before.text).toBe(before.stable + before.volatile);
-    expect(before.volatile.length).toBeLessThan(200);
+  it("names the offered machines, and since when one is not connected", () => {
+    const laptop = { id: "laptop", runtime: { hostOs: "linux" } as NodeRuntime };
+    const pi = { id: "pi", leftAt: Date.parse("2026-03-01T13:05:00Z") };
+    expect(machinesText([laptop, pi], "Europe/Berlin")).toBe(
+      "laptop (linux), pi (not connected since 2026-03-01 14:05)",
+    );
+    expect(machinesText([], "UTC")).toBe("none connected");
   });
 
   it("is the same text for the same input", () => {

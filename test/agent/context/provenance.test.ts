@@ -38,6 +38,7 @@ describe("M44: a stored user message", () => {
         senderId: "4711",
         messageId: "77",
       },
+      tail: "<gateway>\nNow: Monday, 2026-03-02 09:00\nChannel: telegram\n</gateway>",
       timestamp: nextDay,
     });
   });
@@ -58,7 +59,7 @@ describe("M44: a stored user message", () => {
 describe("M44: a stored reply", () => {
   const replies = (messages: readonly Message[]) => messages.filter((one) => one.role === "assistant");
 
-  it("names its prompt and results; the prompt with its tail is the sent prompt", async () => {
+  it("names its prompt and results", async () => {
     await turns.state.bucket.put(`agents/${turns.agentId}/SOUL.md`, "the soul");
     turns.reply = ({ turns: said }) =>
       said.at(-1)?.role === "tool"
@@ -70,9 +71,8 @@ describe("M44: a stored reply", () => {
     const [calling, answer] = replies(messages);
     const sent = turns.model.requests.map(({ body }) => systemOf(body));
     for (const [i, reply] of [calling, answer].entries()) {
-      const { prompt, tail, model } = reply!.context!;
-      expect(sent[i]!.endsWith(tail)).toBe(true);
-      expect(sha256(sent[i]!.slice(0, -tail.length))).toBe(prompt);
+      const { prompt, model } = reply!.context!;
+      expect(sha256(sent[i]!)).toBe(prompt);
       expect(model).toBe("openai-compatible/m");
     }
     const called = messages.flatMap((one) => (one.role === "toolResult" ? [one.toolCallId] : []));
@@ -81,7 +81,7 @@ describe("M44: a stored reply", () => {
     expect(answer!.context!.active).toBe(activeSetHash(called));
   });
 
-  it("keeps its prompt's hash until the workspace changes, at any time of day", async () => {
+  it("keeps its prompt's hash until the provider's cache has expired and the workspace has changed", async () => {
     const ask = async (text: string, at: number) => {
       await turns.submit(message(text, at));
       await turns.invoke(at);
@@ -90,9 +90,8 @@ describe("M44: a stored reply", () => {
     const first = await ask("one", nextDay);
     const second = await ask("two", nextDay + 120_000);
     expect(second.prompt).toBe(first.prompt);
-    expect(second.tail).not.toBe(first.tail);
     await turns.state.bucket.put(`agents/${turns.agentId}/SOUL.md`, "another soul");
-    expect((await ask("three", nextDay + 240_000)).prompt).not.toBe(first.prompt);
+    expect((await ask("three", nextDay + 700_000)).prompt).not.toBe(first.prompt);
   });
 
   it("does not send the stored metadata of messages to the provider", async () => {

@@ -46,7 +46,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
 
 function textOf(content: Body["messages"][number]["content"] | undefined): string {
   if (typeof content === "string") return content;
-  return (content ?? []).map(({ text = "" }) => text).join("\n");
+  // The first block is the message; the gateway appends another one.
+  return content?.[0]?.text ?? "";
 }
 
 function callOf(run: string): ChatReply["toolCalls"][number] {

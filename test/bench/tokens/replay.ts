@@ -74,6 +74,7 @@ class Day {
   #new = 0;
   #count = 0;
   #connection = 0;
+  #connectedAt = Number.POSITIVE_INFINITY;
 
   constructor(state: MemoryState, wire: Wire) {
     this.#state = state;
@@ -109,6 +110,8 @@ class Day {
   async live(event: DayEvent): Promise<void> {
     this.#moveTo(event.at);
     this.#count += 1;
+    // API Gateway ends a connection after two hours, and the node connects again.
+    if (this.#agent.now() - this.#connectedAt > 3_600_000) await this.#connectNode();
     if ("node" in event) await (event.node === "leaves" ? this.#disconnectNode() : this.#connectNode());
     else if ("beat" in event)
       await this.#converse(heartbeatSessionKey(agentId), "Check HEARTBEAT.md.", ["HEARTBEAT_OK"]);
@@ -204,6 +207,7 @@ class Day {
     const connectionId = `laptop-${++this.#connection}`;
     const { table } = this.#state;
     const now = this.#agent.now();
+    this.#connectedAt = now;
     const record = { connectionId, openedAt: now, frames: 0 };
     await openConnection(table, record);
     await bindPeer(table, record, {
@@ -220,7 +224,8 @@ class Day {
   }
 
   async #disconnectNode(): Promise<void> {
-    await dropConnection(this.#state.table, `laptop-${this.#connection}`);
+    this.#connectedAt = Number.POSITIVE_INFINITY;
+    await dropConnection(this.#state.table, `laptop-${this.#connection}`, this.#agent.now());
   }
 
   #moveTo(minutes: number): void {

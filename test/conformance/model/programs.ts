@@ -221,7 +221,7 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
     }),
     prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
     // The text of a prompt is stored under its hash, so its writer and the number of writes make no difference.
-    promptCache: { store: async () => {}, steps: () => [] },
+    promptCache: { store: async () => {}, read: async () => undefined, steps: () => [] },
     history: createHistory(intake),
     callModel: modelIn(surroundings, isSlow),
     // No message here comes from a channel, where this would be a call.

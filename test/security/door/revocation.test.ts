@@ -146,7 +146,7 @@ describe("a revocation that crashed after setting its mark", () => {
     expect((await connectedPeers(agent).nodes(world.now())).map((node) => node.id)).toEqual(["laptop"]);
     await revokeToken(state.table, id, world.now());
     expect(await recordsOf(id)).toHaveLength(1);
-    expect(await connectedPeers(agent).nodes(world.now())).toEqual([]);
+    expect(await connectedPeers(agent).known(world.now())).toEqual([]);
     expect(await owners.request("owner", "tools.list")).toMatchObject({ payload: { tools: nativeTools } });
     const call = { tool: "laptop__Bash", args: {} };
     expect(await owners.request("owner", "tool.invoke", call)).toMatchObject({ error: { code: 404 } });

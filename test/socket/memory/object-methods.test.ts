@@ -52,8 +52,8 @@ async function talk(): Promise<void> {
   await turns.submit(message("read the plan", nextDay));
   await turns.invoke(nextDay);
   await put("SOUL.md", "second soul");
-  await turns.submit(message("go on", nextDay + 60_000));
-  await turns.invoke(nextDay + 60_000);
+  await turns.submit(message("go on", nextDay + 360_000));
+  await turns.invoke(nextDay + 360_000);
 }
 
 const where = () => ({ sessionKey: turns.key });

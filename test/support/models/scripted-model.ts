@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readBody, serveLoopback } from "../../../local/http/loopback.ts";
-import type { ModelRequest, ModelServer, Refusal, Reply, Script, Wire } from "./script/script.ts";
+import type { ModelRequest, ModelServer, Refusal, Reply, Script, Turn, Wire } from "./script/script.ts";
 import { answer, type Decision, decision, refused } from "./script/scripted-answer.ts";
 
 export type * from "./script/script.ts";
@@ -45,7 +45,7 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
     state.requests.push(seen);
     const accepted = unreadable(wire, text, body) ?? wire.accept(headers, body);
     if ("status" in accepted) return refused(wire, seen, accepted);
-    Object.assign(seen, accepted.view);
+    Object.assign(seen, accepted.view, { turns: accepted.view.turns.map(withoutTail) });
     return decision(wire, seen, accepted, await nextReply(seen), text.length);
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
@@ -77,6 +77,11 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
       return server.close();
     },
   };
+}
+
+/** A user turn without what the gateway appends to it (`functions/agent/context/message-tail.ts`), as scripts read it. */
+function withoutTail(turn: Turn): Turn {
+  return { ...turn, text: turn.text.replace(/\n*<gateway>\n[\s\S]*?\n<\/gateway>/g, "") };
 }
 
 function isAt({ path }: Wire, pathname: string): boolean {
