@@ -179,7 +179,8 @@ describe("messages that have not begun", () => {
     const overtaken: Table = {
       ...table,
       async update(...write) {
-        if (isFirst) await commitRunEnd(table, lease, first, []).then(() => begins && begin(second));
+        if (isFirst)
+          await commitRunEnd(table, lease, first, []).then((state) => (begins ? begin(second) : state));
         isFirst = false;
         return table.update(...write);
       },
