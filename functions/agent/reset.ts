@@ -174,7 +174,7 @@ async function startAfresh(agent: Agent, writer: SessionWriter): Promise<void> {
   await writer.commit([
     set("sessionId", newSessionId),
     set("resets", resets),
-    set("previousSessionIds", []),
+    remove("previousSessionIds"),
     set("first", 1),
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),

@@ -128,7 +128,7 @@ export interface UserMessage {
 export interface ReplyContext {
   /** SHA-256 of the system prompt, in hex. */
   prompt: string;
-  /** In a reply of an earlier version: the end of the system prompt, which the hash leaves out. */
+  /** In a reply of an earlier version: the end of the system prompt, which the hash leaves out. Now empty: that version requires it. */
   tail?: string;
   /** Hash of what makes the prompt invalid at once when it changes: rights, tools, skills, model, base prompt. */
   basis?: string;

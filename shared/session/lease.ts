@@ -11,7 +11,6 @@ import {
   remove,
   type Step,
   set,
-  setIfAbsent,
 } from "../world/expression.ts";
 import { ConditionFailed, succeeds, type Table } from "../world/world.ts";
 import { dueSteps, notDueSteps } from "./due.ts";
@@ -58,13 +57,7 @@ export async function acquire(
   try {
     const item = await table.update(
       metaKey(sessionKey),
-      [
-        set("owner", owner),
-        add("epoch", 1),
-        set("commits", 0),
-        setIfAbsent("previousSessionIds", []),
-        ...leaseSteps(sessionKey, now),
-      ],
+      [set("owner", owner), add("epoch", 1), set("commits", 0), ...leaseSteps(sessionKey, now)],
       all(exists("pk"), any(absent("leaseUntil"), below("leaseUntil", now))),
     );
     const state = toState(item);

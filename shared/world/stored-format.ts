@@ -1,5 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import { previousFields, previousStep } from "./previous-format.ts";
+import { previousFields, previousSteps } from "./previous-format.ts";
 import type { Item, Key, Table } from "./world.ts";
 
 /** The format of the items that this release stores. The next release adds one if this one cannot read its items. */
@@ -64,6 +64,6 @@ export function openFormatted(table: Table): Table {
     },
     put: (item, condition) => table.put(isFinished ? item : previousFields(item), condition),
     update: (key, steps, condition) =>
-      table.update(key, isFinished ? steps : steps.map(previousStep), condition),
+      table.update(key, isFinished ? steps : previousSteps(key, steps), condition),
   };
 }

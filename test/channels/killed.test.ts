@@ -34,7 +34,7 @@ describe.each(platformNames)("%s, when every process may die between any two of 
         text: "hello",
         reply: { error: "no model is to be had" },
         told: ["Sorry, that failed: no model is to be had"],
-        said: ["user: hello"],
+        said: ["user: hello", "assistant: [no answer: no model is to be had]"],
       },
       command: {
         text: "/model amazon-bedrock/gpt-5",

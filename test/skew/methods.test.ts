@@ -86,8 +86,8 @@ function outcomesOf(writing: Version, reading: Version): Promise<Outcomes> {
   return begun;
 }
 
-/** Fields that the previous release passes on unread, and the state of an extraction that it does not do as a job. */
-const ignored = ["cost", "unpriced", "extraction"];
+/** Fields that the previous release passes on unread or does not write, and the state of an extraction, which it has not. */
+const ignored = ["cost", "unpriced", "extraction", "tail", "basis", "cached"];
 
 /**
  * What two versions must have in common in an outcome: its fields, the numbers of its entries, small counts, and short texts

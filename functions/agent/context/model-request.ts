@@ -319,6 +319,7 @@ export function replyContext({
   const { prompt, basis, model } = turn;
   return {
     prompt: prompt.hash,
+    tail: "",
     basis,
     ...(retention === "long" ? { cached: retention } : {}),
     active: activeSetHash(active),

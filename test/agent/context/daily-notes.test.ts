@@ -20,8 +20,9 @@ describe("daily notes are those of the user's day", () => {
     await turns.seed({ updatedAt: evening });
     await turns.submit(message("hello again", nextEvening));
     await turns.invoke(nextEvening);
-    await turns.submit({ ...message("and now?", nextEvening), id: "later" });
-    await turns.invoke(nextEvening);
+    const later = nextEvening + 600_000;
+    await turns.submit({ ...message("and now?", later), id: "later" });
+    await turns.invoke(later);
     const written = await turns.state.bucket.get(`${notes}/2026-03-01.md`);
     expect(Buffer.from(written!.body).toString()).toContain("(19:00)\n\n- likes tea");
     const { system } = turns.model.requests.filter((request) => !isReading(request)).at(-1)!;

@@ -41,23 +41,34 @@ afterEach(() => {
 
 it("completes a turn that kill -9 interrupted in its model call and in its tool call, without duplicates", async () => {
   const dir = await mkdtemp(join(tmpdir(), "gsv-kill-"));
-  const model = await startOpenAiServer();
+  // A gateway that starts again continues at once: the model answers when the node has connected again.
+  let back = () => {};
+  const isBack = new Promise<void>((resolve) => {
+    back = resolve;
+  });
+  const call = { toolCalls: [{ name: "laptop__Bash", arguments: { command: "x" } }] };
+  const rest = [
+    { text: "never heard", hang: true },
+    call,
+    { text: "the first answer" },
+    { text: "the second answer" },
+  ];
+  const model = await startOpenAiServer(async (_, index) => {
+    if (index === 1) await isBack;
+    return rest[index] ?? { error: { status: 400 } };
+  });
   const env = { GSV_MODEL_BASE_URL: model.url, GSV_MODEL: "m" };
   const first = await serve(dir, env);
   const client = await openClient(first.ws, first.token);
-  model.queue({ text: "never heard", hang: true });
+  await openNode(first.ws, first.token, "laptop", { Bash: () => undefined });
   await client.call("chat.send", { sessionKey: "main", message: "survive this", runId: "turn" });
   await client.call("chat.send", { sessionKey: "main", message: "and this", runId: "next" });
   await until(() => model.active() === 1, "the model is called");
   await kill(first);
 
-  model.queue(
-    { toolCalls: [{ name: "laptop__Bash", arguments: { command: "x" } }] },
-    { text: "the first answer" },
-    { text: "the second answer" },
-  );
   const second = await serve(dir, env);
   const node = await openNode(second.ws, second.token, "laptop", { Bash: () => undefined });
+  back();
   await until(() => node.calls.length === 1, "the turn went on, to its tool call");
   await kill(second);
 
