@@ -49,9 +49,11 @@ async function hold(agent: Agent, sessionKey: string, timeLeft: () => number): P
   const { state: before } = held;
   const writer = new SessionWriter(agent, held);
   try {
-    for (let steps = 0; ; steps++) {
-      if ((await nextStepOf(agent, writer, peers, timeLeft)) === "released")
-        return steps === 0 || before.sessionId !== writer.state.sessionId || before.extracting !== undefined;
+    for (;;) {
+      if ((await nextStepOf(agent, writer, peers, timeLeft)) === "released") {
+        const isIdle = before.run === undefined && before.inbox.length === 0;
+        return isIdle || before.sessionId !== writer.state.sessionId || before.extracting !== undefined;
+      }
       if (timeLeft() < (await stepBudget(agent))) break;
     }
     await handOver(agent, writer);
