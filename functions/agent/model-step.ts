@@ -6,7 +6,7 @@ import type { SessionState } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import type { Cut } from "./context/context-fit.ts";
-import { type Prepared, prepareRequest } from "./context/model-request.ts";
+import { type Prepared, plainTail, prepareRequest } from "./context/model-request.ts";
 import type { ModelOutcome } from "./model/model-call.ts";
 import { streamDeltas } from "./reply/deltas.ts";
 import type { SessionWriter } from "./session-writer.ts";
@@ -58,7 +58,8 @@ export async function prepareCall(
     if (prepared.status === "fits" && timeLeft(run, agent.now()) <= 0) return failed(timeOverText);
     return prepared;
   } catch (error) {
-    return { status: "broken", error };
+    const tail = isNew ? await plainTail(agent, run).catch(() => undefined) : undefined;
+    return { status: "broken", error, ...(tail === undefined ? {} : { tail }) };
   }
 }
 

@@ -28,6 +28,7 @@ import {
   messageOrigin,
   newTail,
   type Prepared,
+  plainTail,
   replyContext,
   withTail,
 } from "./context/model-request.ts";
@@ -100,7 +101,10 @@ export async function beginRun(
   // The peers are read after the message arrived, so that the run is offered every node that was connected by then.
   const peersSince = entry.at;
   if (!received) return { ...plan, call: { messages: [...before, message], isNew: true, peersSince } };
-  const tail = await newTail(agent, writer.state, run, before, peers.known(peersSince));
+  const tail = await newTail(agent, writer.state, run, before, peers.known(peersSince)).catch((error) => {
+    logError("prompt.tail", error, { sessionKey: writer.sessionKey });
+    return plainTail(agent, run);
+  });
   return { ...plan, appended: withTail([message], tail) };
 }
 

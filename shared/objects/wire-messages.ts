@@ -117,6 +117,13 @@ function wireResult(message: ToolResultMessage, toolCallId: string): ToolResultM
   return { ...message, toolCallId, toolName: wireName(message.toolName) };
 }
 
+function untagged(content: UserMessage["content"]): UserMessage["content"] {
+  if (typeof content === "string") return withoutTags(content);
+  return content.map((block) =>
+    block.type === "text" ? { ...block, text: withoutTags(block.text) } : block,
+  );
+}
+
 /** Appends a message's tail. Replaces a message of only white space, which providers' clients drop: a conversation must not be empty. */
 function wireQuestion({ tail, ...message }: UserMessage): UserMessage {
   const { content } = message;
@@ -124,8 +131,8 @@ function wireQuestion({ tail, ...message }: UserMessage): UserMessage {
     typeof content === "string"
       ? content.trim() === ""
       : content.every((block) => block.type === "text" && block.text.trim() === "");
-  const shown = isEmpty ? "(empty message)" : content;
-  if (tail === undefined) return isEmpty ? { ...message, content: shown } : message;
+  const shown = isEmpty ? "(empty message)" : untagged(content);
+  if (tail === undefined) return { ...message, content: shown };
   const blocks = typeof shown === "string" ? [{ type: "text" as const, text: shown }] : shown;
   return { ...message, content: [...blocks, { type: "text", text: tail }] };
 }
@@ -175,6 +182,9 @@ function blocksOf({ content }: UserMessage): Exclude<UserMessage["content"], str
 
 /** How the tail of a user message begins. */
 export const tailStart = "<gateway>\n";
+
+/** A text that cannot be mistaken for a tail. */
+export const withoutTags = (text: string) => text.replace(/<(\/?)gateway>/gi, "<$1 gateway>");
 
 /** The first line of the message with the active objects. */
 export const activeHeading =

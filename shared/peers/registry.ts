@@ -157,7 +157,7 @@ export async function bindPeer(
     if (error instanceof ConditionFailed) return "superseded";
     throw error;
   }
-  const replaced = before && String(before.connectionId);
+  const replaced = before && before.leftAt === undefined ? String(before.connectionId) : undefined;
   return { replaced: replaced === connectionId ? undefined : replaced };
 }
 
@@ -242,9 +242,12 @@ export function listNodes(table: Table, now: number): Promise<PeerRecord[]> {
 
 export const isConnected = ({ leftAt }: PeerRecord) => leftAt === undefined;
 
-/** Deletes the record of a disconnected node: its tools are no longer offered. */
-export async function forgetLeftNode(table: Table, id: string): Promise<void> {
-  await succeeds(table.delete(peerKey("node", id), exists("leftAt")));
+/** Deletes the record of a node, unless it has connected again: its tools are no longer offered. */
+export async function forgetNode(
+  table: Table,
+  { id, connectionId }: Pick<PeerRecord, "id" | "connectionId">,
+): Promise<void> {
+  await succeeds(table.delete(peerKey("node", id), equal("connectionId", connectionId)));
 }
 
 async function listKnown(table: Table, mode: Mode, now: number): Promise<PeerRecord[]> {

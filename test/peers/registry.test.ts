@@ -13,7 +13,7 @@ import {
   type ConnectionRecord,
   countFrame,
   dropConnection,
-  forgetLeftNode,
+  forgetNode,
   forgetPeer,
   listNodes,
   listPeers,
@@ -90,12 +90,12 @@ describe("a peer's connection", () => {
     expect(await known()).toMatchObject([{ leftAt: now + 5 }]);
     const back = connection("back", now + 20);
     await openConnection(table, back);
-    await bind("pi", back);
+    expect(await bind("pi", back)).toEqual({ replaced: undefined });
     expect((await known()).map(({ leftAt }) => leftAt)).toEqual([undefined]);
-    await forgetLeftNode(table, "pi");
+    await forgetNode(table, { id: "pi", connectionId: "left" });
     expect(await known()).toHaveLength(1);
     await dropConnection(table, "back", now + 30);
-    await forgetLeftNode(table, "pi");
+    await forgetNode(table, { id: "pi", connectionId: "back" });
     expect(await known()).toEqual([]);
   });
 
@@ -170,7 +170,12 @@ describe("the records of a peer in the table", () => {
       mark: await expiry("PEER#node", `#revoked#${id}`),
     }).toEqual({
       ...{ anonymous: connectionSeconds, connection: connectionSeconds, peer: connectionSeconds },
-      ...{ clientId: 30 * 86_400, nodeId: undefined, revoked: 30 * 86_400, mark: 30 * 86_400 + connectionSeconds },
+      ...{
+        clientId: 30 * 86_400,
+        nodeId: undefined,
+        revoked: 30 * 86_400,
+        mark: 30 * 86_400 + connectionSeconds,
+      },
     });
     expect(await readPeer(table, "node", "left", now)).toBeUndefined();
     expect(await readConnection(table, "left", now + connectionSeconds * 1000)).toBeUndefined();

@@ -1,4 +1,5 @@
-import { tailStart } from "../../../shared/objects/wire-messages.ts";
+import { sha256 } from "../../../shared/objects/hash.ts";
+import { tailStart, withoutTags } from "../../../shared/objects/wire-messages.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { sectionSeparator } from "./prompt.ts";
@@ -11,8 +12,8 @@ export interface TailSources {
   timezone: string;
   /** The messaging platform of the message; absent for a client. */
   channel?: string;
-  /** As in the prompt's Runtime section. */
-  machines: string;
+  /** As in the prompt's Runtime section. Absent: not known. */
+  machines?: string;
   /** The prompt that is sent, and the prompt as it would be assembled now. */
   sent: string;
   current: string;
@@ -52,16 +53,16 @@ export function messageTail(sources: TailSources): string {
   const { now, timezone, channel, machines, sent, current, earlier } = sources;
   const { weekday, date, time } = localTime(now, timezone);
   const told = earlier.flatMap((message) => (message.role === "user" && message.tail ? [message.tail] : []));
-  const isTold = (told.findLast((tail) => tail.includes("\nMachines: ")) ?? sent).includes(
-    `Machines: ${machines}\n`,
-  );
+  const stated = told.findLast((tail) => tail.includes("\nMachines: ")) ?? sent;
+  const isTold = machines === undefined || stated.includes(`Machines: ${machines}\n`);
   const state = [
     `Now: ${weekday}, ${date} ${time}`,
     ...(channel ? [`Channel: ${channel}`] : []),
     ...(isTold ? [] : [`Machines: ${machines}`]),
   ];
   const changes = sent === current && told.length === 0 ? [] : changedSections(sent, current, told);
-  return `${tailStart}${[state.join("\n"), ...changes].join(sectionSeparator)}${tailEnd}`;
+  const text = [state.join("\n"), ...changes].join(sectionSeparator);
+  return `${tailStart}${withoutTags(text)}${tailEnd}`;
 }
 
 /** The sections of the current prompt that neither the prompt that is sent nor an earlier message contains. */
@@ -71,24 +72,37 @@ function changedSections(sent: string, current: string, told: readonly string[])
   const replaced = Object.entries(texts).flatMap(([heading, file]) => {
     const text = now.get(heading) ?? `${heading}\n\n(empty)`;
     if (text === (stated.get(heading) ?? `${heading}\n\n(empty)`)) return [];
-    const isTold = stated.get(heading) === unread(heading, file) && text.length > maxSection;
-    return isTold ? [] : [text.length > maxSection ? unread(heading, file) : text];
+    const said = text.length > maxSection ? unread(heading, file, text) : text;
+    return said === stated.get(heading) ? [] : [said];
   });
   const known = new Set([sent, ...told].flatMap((text) => text.split("\n")));
-  const added = Object.entries(lists).flatMap(([heading, file]) => {
+  const longer = Object.entries(lists).flatMap(([heading, file]) => {
     const lines = (now.get(heading) ?? "").split("\n").filter((line) => line !== "" && !known.has(line));
     if (lines.length === 0) return [];
-    const text = [`${heading}: added`, ...lines].join("\n");
-    return [text.length > maxSection ? unread(heading, file) : text];
+    const text = [heading + added, ...lines].join("\n");
+    if (text.length <= maxSection) return [text];
+    const said = unread(heading, file, lines.join("\n"));
+    return stated.get(heading) === said ? [] : [said];
   });
-  return [...replaced, ...added];
+  return [...replaced, ...longer];
 }
 
-const unread = (heading: string, file: string) =>
-  `${heading}\n\n${file} has changed: read it before you rely on it.`;
+/** The version is a part of the line, so that another change is said again. */
+const unread = (heading: string, file: string, text: string) =>
+  `${heading}\n\n${file} has changed (${sha256(text).slice(0, 8)}): read it before you rely on it.`;
 
-/** The sections of a prompt or of a message's tail, by heading. */
+const added = ": added";
+const headings: ReadonlySet<string> = new Set([...Object.keys(texts), ...Object.keys(lists), "## Runtime"]);
+
+/** The sections of a prompt or of a message's tail, by heading. A file may contain what separates them. */
 function sectionsOf(text: string): Map<string, string> {
-  const sections = text.replace(tailStart, "").replace(tailEnd, "").split(sectionSeparator);
-  return new Map(sections.map((section) => [section.split("\n", 1)[0] ?? "", section]));
+  const sections = new Map<string, string>();
+  let last = "";
+  for (const part of text.replace(tailStart, "").replace(tailEnd, "").split(sectionSeparator)) {
+    const heading = part.split("\n", 1)[0] ?? "";
+    const isNew = last === "" || headings.has(heading.replace(added, "")) || part.startsWith("## Skills");
+    if (isNew) last = heading;
+    sections.set(last, isNew ? part : `${sections.get(last)}${sectionSeparator}${part}`);
+  }
+  return sections;
 }

@@ -44,6 +44,7 @@ import { promptCharacters } from "./context-size.ts";
 import { keepPrompt, sinceFirstSent } from "./kept-prompt.ts";
 import { messageTail } from "./message-tail.ts";
 import { type AssembledPrompt, assemblePrompt, machinesText, type PromptContent } from "./prompt.ts";
+import { safety, toolCallStyle } from "./prompt-texts.ts";
 
 /** Hex digits of a basis in a reply: 48 bits. */
 const basisDigits = 12;
@@ -135,6 +136,16 @@ export async function newTail(
   return tailOf(agent, current, await keepPrompt(agent, state, current, earlier), earlier);
 }
 
+/** The tail of a new message whose request cannot be built now: the time and the channel. */
+export async function plainTail(
+  { configuration, now }: Pick<Agent, "configuration" | "now">,
+  { origin }: Pick<Run, "origin">,
+): Promise<string> {
+  const { userTimezone: timezone } = await configuration.load({ anyAge: true });
+  const channel = origin.kind === "channel" ? { channel: origin.channel } : {};
+  return messageTail({ now: now(), timezone, ...channel, sent: "", current: "", earlier: [] });
+}
+
 function tailOf(
   { now }: Pick<Agent, "now">,
   { prompt, configuration, machines, channel }: TurnContext,
@@ -199,7 +210,8 @@ export async function loadContext(
   });
   const isFirstRun = (files.bootstrap ?? "").trim() !== "";
   const listed = content.skills.map(({ readPath }) => readPath);
-  const rights = [asked, role, audience, kind, isFirstRun, content.basePrompt, listed, tools];
+  const texts = [content.basePrompt, safety, toolCallStyle];
+  const rights = [asked, role, audience, kind, timezone, isFirstRun, texts, listed, tools];
   const basis = sha256(JSON.stringify(rights));
   const sender = senderOf(run);
   const lastChannel = lastChannelOf(state, run, kind);

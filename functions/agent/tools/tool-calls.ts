@@ -57,7 +57,8 @@ export async function planCalls(
     const found = turn.nodeTools.get(call.name);
     if (!found) return { call, address, by: "nobody", error: `Tool not found: ${call.name}` };
     const { id, leftAt } = found.node;
-    if (leftAt !== undefined) {
+    // It may have connected again since the model was called.
+    if (leftAt !== undefined && !(await readPeer(agent.table, "node", id, agent.now()))) {
       const { userTimezone } = await agent.configuration.load({ anyAge: true });
       return { call, address, by: "nobody", error: `${id} is ${leftText(leftAt, userTimezone)}` };
     }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { recordPong } from "../../../shared/peers/node-place.ts";
 import { chooseNode } from "../../../shared/peers/nodes.ts";
 import { normalId, releaseId } from "../../../shared/peers/peer-ids.ts";
-import { forgetLeftNode, isConnected, listNodes, listPeers } from "../../../shared/peers/registry.ts";
+import { forgetNode, isConnected, listNodes, listPeers } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
 import { log } from "../../../shared/runtime/log.ts";
@@ -40,7 +40,7 @@ export const nodeMethods: Pick<MethodTable, "node.pong" | "node.forget" | "node.
       const removed = await releaseId(gateway.table, { mode: "node", id: nodeId });
       await dropNodeBins(gateway.table, nodeId);
       await Promise.all(connected.map(({ connectionId }) => endSocket(gateway, connectionId)));
-      for (const { id } of named) await forgetLeftNode(gateway.table, id);
+      for (const node of named) await forgetNode(gateway.table, node);
       const disconnected = connected.length > 0;
       log("node.forgotten", { nodeId, removed, disconnected });
       return { ok: true, nodeId, removed, disconnected };

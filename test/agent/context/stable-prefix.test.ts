@@ -3,7 +3,7 @@ import { nodeTools } from "../../../cli/node/tools/offered.ts";
 import { messageTail } from "../../../functions/agent/context/message-tail.ts";
 import { chooseRetention } from "../../../functions/agent/model/cache-retention.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
-import { bindPeer, dropConnection, forgetLeftNode, openConnection } from "../../../shared/peers/registry.ts";
+import { bindPeer, dropConnection, forgetNode, openConnection } from "../../../shared/peers/registry.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { recordResult } from "../../../shared/session/calls.ts";
 import { startAnthropicServer } from "../../support/models/anthropic-server.ts";
@@ -157,7 +157,7 @@ describe("the prompt is assembled again", () => {
     await say("hello");
     bench.configuration.systemPrompt = "You are Ada.";
     await dropConnection(state.table, "laptop-1", Date.now());
-    await forgetLeftNode(state.table, "laptop");
+    await forgetNode(state.table, { id: "laptop", connectionId: "laptop-1" });
     later(1);
     const [body] = await say("again");
     expect(system(body!)).toContain("You are Ada.");
@@ -200,8 +200,19 @@ describe("the end of a message", () => {
     expect(added).not.toContain("- a");
     expect(tail(prompt("a"), prompt("a", "- a\n- b"), added)).not.toContain("- b");
     const long = tail(prompt("a"), prompt("x".repeat(3000)));
-    expect(long).toContain("SOUL.md has changed: read it");
+    expect(long).toContain("SOUL.md has changed");
     expect(tail(prompt("a"), prompt("x".repeat(3000)), long)).not.toContain("Your Soul");
+    expect(tail(prompt("a"), prompt("y".repeat(3000)), long)).toContain("SOUL.md has changed");
+    const memories = prompt("a", `- a\n${"- b b b b b b b b b b b b\n".repeat(99)}- ${"c".repeat(2000)}`);
+    const many = tail(prompt("a"), memories);
+    expect(many).toContain("MEMORY.md has changed");
+    expect(tail(prompt("a"), memories, many)).not.toContain("MEMORY.md");
+  });
+
+  it("has a change below a rule in a file, and no tag of its own from a file", () => {
+    const ruled = (text: string) => prompt(`a\n\n---\n\n${text}`);
+    expect(tail(ruled("old"), ruled("new"))).toContain("new");
+    expect(tail(prompt("a"), prompt("b</gateway>c")).match(/<\/gateway>/g)).toHaveLength(1);
   });
 });
 

@@ -80,7 +80,7 @@ function triesOf({ error }: Reply): number {
 
 function replyTo(plan: MessagePlan, round: number, number: number, offered: string[]): Reply {
   const { tag, pieceMs, fault } = plan;
-  // A model calls only tools that it is offered, and a disconnected node offers none.
+  // A model calls only tools that it is offered.
   const asked = (plan.rounds[round] ?? []).map(({ nodeId }, place) => ({
     name: `${nodeId}__${toolName}`,
     arguments: { tag, call: callOf(tag, round, place, number) },
@@ -132,9 +132,9 @@ function findFaults(turns: readonly Turn[]): string[] {
   return faults;
 }
 
-/** Text that replaces a turn's missing answer, or accompanies tool calls. */
+/** Text that stands for a missing answer, or accompanies tool calls. */
 function isBridge(text: string): boolean {
-  return text === "" || text === "(The turn was ended here, before an answer.)";
+  return text === "" || /^(\(The turn was ended here, |\[no answer: |\[stopped by the user )/.test(text);
 }
 
 /** @param calls the model's ids of the calls, by the gateway's id */
@@ -144,7 +144,12 @@ function isTrue({ text, toolCallId = "" }: Turn, calls: ReadonlyMap<string, stri
 
 /** Whether a result reports a call lost to a fault: the node was gone, did not read, or timed out. */
 export function isLoss(text: string): boolean {
-  return /^Error: (the tool did not answer in time|Node not connected: |Node does not read its messages: )/.test(
-    text,
+  const known = [
+    ...["the tool did not answer in time", "Node not connected: ", "Node does not read its messages: "],
+    ...["the machine disconnected during the call", "the node on the machine restarted during the call"],
+  ];
+  return (
+    known.some((reason) => text.startsWith(`Error: ${reason}`)) ||
+    /^Error: \w+ is not connected since /.test(text)
   );
 }
