@@ -83,7 +83,6 @@ export async function compactOnRequest(
 export async function compactStep(agent: Agent, writer: SessionWriter, begun: Compaction): Promise<void> {
   const asked = askedBy(writer.state);
   if (asked && begun.result) return answerRequest(agent, writer, asked, begun.result);
-  if (asked && isStopped(writer.state)) return callOff(agent, writer, stoppedText, nothingSpent);
   const compacting = { ...begun, attempt: begun.attempt + 1 };
   if (compacting.attempt > maxAttempts) return giveUp(agent, writer, begun);
   await writer.commit([set(["compacting", "attempt"], compacting.attempt)]);
@@ -120,7 +119,12 @@ async function compactionText(
 ): Promise<CompactionText | undefined> {
   const { state, sessionKey, interrupted } = writer;
   const known = await readCompactionText(agent.table, sessionKey, at);
+  // A part of the archive may exist by now: a stop comes too late.
   if (known) return known;
+  if (askedBy(state) && isStopped(state)) {
+    await callOff(agent, writer, stoppedText, nothingSpent);
+    return undefined;
+  }
   const { requestAmong, summarize, writeSummary } = await import("./summarize.ts");
   const request = state.run && requestAmong(removed, kept);
   const configuration = await agent.configuration.load();

@@ -78,6 +78,20 @@ describe("a request to compact", () => {
     expect(await bench.state(bench.key)).not.toHaveProperty("stopEntry");
   });
 
+  it("is stopped after a kill at any call: no message is lost, and none is kept twice", async () => {
+    for (let left = 0, isWhole = false; !isWhole; left++) {
+      bench = stack.bench();
+      const before = turns(5);
+      await bench.seed(bench.key, before);
+      await bench.submit(bench.key, compact("c1", 4));
+      isWhole = await bench.invoke(bench.key, { left, calls: [] });
+      await requestStop(bench.store.table, bench.key, "stop", Date.now());
+      await bench.invoke(bench.key);
+      expect(await bench.said(), `killed after ${left} calls`).toEqual(before);
+      expect((await bench.state(bench.key)).inbox).toEqual([]);
+    }
+  });
+
   it("never separates a call from its results, and keeps a few more messages for that", async () => {
     await bench.seed(bench.key, turns(5));
     await bench.submit(bench.key, compact("c1", 2, "command"));
