@@ -142,8 +142,7 @@ class Cell {
 
 it.each(cells)(
   "when the model %s, %s brings the prompt back, and the model reads no unmarked text",
-  // Two seconds are few for five chats on a busy machine.
-  { timeout: 60_000, retry: 1 },
+  { timeout: 60_000 },
   async (faultName, key) => {
     fault = faults[faultName] ?? "refused";
     await useModelAt(model.url);
