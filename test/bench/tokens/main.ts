@@ -7,7 +7,7 @@ import { type DayBill, replay } from "./replay.ts";
 
 const usage = `Usage: npm run bench:tokens -- [--json] [--day NAME]
 
-Replays recorded days against a fake Anthropic and a fake OpenAI that bill as the providers do, and prints what a day costs: now, at
+Replays stored days against a fake Anthropic and a fake OpenAI that bill as the providers do, and prints what a day costs: now, at
 least ("ideal"), and at commit ${baseline.commit} ("before").
 
   --day NAME   only this day: ${dayNames.join(", ")}
