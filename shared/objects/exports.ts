@@ -8,7 +8,7 @@ import {
   toolCallsOf,
 } from "../protocol/messages.ts";
 import type { ExportFormat } from "../protocol/objects.ts";
-import { keyShapes, redact, type SecretShape } from "../runtime/secret-shapes.ts";
+import { redact, type SecretShape, secretShapes } from "../runtime/secret-shapes.ts";
 import { argsDisplay } from "./toolcall.ts";
 import { toTurnLines } from "./turns.ts";
 import { repairTranscript, toWire } from "./wire-messages.ts";
@@ -50,7 +50,7 @@ export function* exportLines(
 }
 
 /** What `--redact` replaces. */
-const secrets: readonly SecretShape[] = [...keyShapes, ["home_path", /\/(?:home|Users)\/[^\s/]+/g]];
+const secrets: readonly SecretShape[] = [...secretShapes, ["home_path", /\/(?:home|Users)\/[^\s/]+/g]];
 
 /** A JSON value with the secrets in its strings replaced. Member names stay. */
 function redacted(value: unknown): unknown {

@@ -279,6 +279,8 @@ describe("I18: an export without secrets", () => {
     openai_key: `sk-${"a1B2".repeat(6)}`,
     aws_access_key: "AKIAIOSFODNN7EXAMPLE",
     hex_token_32: "5d41402abc4b2a76b9719d911017c592",
+    gsv_token: `gsv_abcdefghjk_${"a1B-".repeat(10)}xyz`,
+    gitlab_token: `glpat-${"a1B2".repeat(5)}`,
     home_path: "/home/kate",
   };
 
