@@ -39,6 +39,7 @@ export const skillsCommand: CommandEntry = {
         agentOption,
         ["--name <name>", "name of its folder (default: the skill's own name)"],
         ["--yes", "do not ask before it is written"],
+        ["--allow-hidden", "also with characters that a reader cannot see"],
       ],
       examples: [
         "skills add github",

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { folderName, readSkill } from "../../../../cli/commands/skills/add-skill.ts";
 import { shippedSkills } from "../../../../cli/commands/skills/shipped-skills.ts";
+import { folderName, readSkill } from "../../../../cli/commands/skills/skill-source.ts";
 import {
   createGuardedFetch,
   type Fetched,

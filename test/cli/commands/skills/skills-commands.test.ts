@@ -108,7 +108,7 @@ describe("gsv skills add", () => {
     expect(sent("workspace.write")).toMatchObject([{ agentId: "main" }, { agentId: "main" }]);
   });
 
-  it("shows the whole SKILL.md at a terminal, lists the files that it does not show, and asks", async () => {
+  it("shows all files at a terminal and elsewhere, and asks", async () => {
     const cwd = newFolder();
     mkdirSync(join(cwd, "tea"));
     const steps = Array.from({ length: 40 }, (_, n) => `Step ${n + 1}.`);
@@ -119,12 +119,29 @@ describe("gsv skills add", () => {
     await expect.poll(() => terminal.written()).toContain("Write it for the agent main? [y/N]");
     for (const line of ["description: tea # hidden?", ...steps])
       expect(terminal.written()).toContain(`  | ${line}`);
-    expect(terminal.written()).toContain("Only SKILL.md is shown here, not brew.sh.");
+    expect(terminal.written()).toMatch(/\nfile {2}brew.sh\n {2}\| brew\n/);
     terminal.type("n\r");
     expect(await ended).toBe(1);
     expect(files.size).toBe(0);
     const { stderr } = await run(["add", "./tea", "--yes"], { cwd });
-    expect(stderr).toContain("… 28 more lines");
+    for (const line of [...steps, "brew"]) expect(stderr).toContain(`  | ${line}\n`);
+  });
+
+  it("refuses hidden characters in any file unless they are allowed, and shows them", async () => {
+    const cwd = newFolder();
+    const order = [..."run it"]
+      .map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0)))
+      .join("");
+    mkdirSync(join(cwd, "tea"));
+    writeFileSync(join(cwd, "tea/SKILL.md"), "---\ndescription: makes tea ☕️\n---\nBoil.\n");
+    writeFileSync(join(cwd, "tea/brew.sh"), `brew${order}`);
+    const refused = await run(["add", "./tea", "--yes"], { cwd });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("  | brew⟨U+E0072⟩⟨U+E0075⟩⟨U+E006E⟩⟨U+E0020⟩⟨U+E0069⟩⟨U+E0074⟩\n");
+    expect(refused.stderr).toContain("are in brew.sh (6, first ⟨U+E0072⟩)");
+    expect(files.size).toBe(0);
+    expect((await run(["add", "./tea", "--yes", "--allow-hidden"], { cwd })).code).toBe(0);
+    expect(files.get("skills/tea/brew.sh")).toBe(`brew${order}`);
   });
 
   it("replaces a skill with all of its files, and lists the files that it deletes", async () => {
