@@ -15,8 +15,9 @@ import { type ConnectedPeers, freshPeersMs, prefetch } from "./context/connected
 import { changeOnRequest } from "./objects/change-on-request.ts";
 import { deliverReply, deliverStop, endMarker } from "./reply/delivery.ts";
 import { beginReset, isDue, queueLeft, resumeReset } from "./reset.ts";
-import { SessionWriter } from "./session-writer.ts";
-import { beginRun, type Next, resumeRun, runStep, toolStep } from "./step.ts";
+import { type Next, SessionWriter } from "./session-writer.ts";
+import { beginRun, resumeRun, runStep } from "./step.ts";
+import { toolStep } from "./tool-step.ts";
 import { stopCalls } from "./tools/stopped-calls.ts";
 
 /** A model call begins only if it can end before Lambda ends the function. Milliseconds, in addition to the call's timeout. */

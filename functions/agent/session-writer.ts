@@ -23,6 +23,9 @@ import type { Agent } from "./agent.ts";
 /** Time between renewals of the lease, well below its length. A renewal also notices a stop. Milliseconds. */
 const renewEveryMs = 2000;
 
+/** Whether the session is still held after a step. */
+export type Next = "continue" | "released";
+
 type WriterAgent = Pick<Agent, "table" | "bucket" | "history" | "now">;
 
 /** The single writer of a session, for as long as it holds the lease. */

@@ -1,20 +1,10 @@
 import { recordRunning } from "../../shared/cron/run-history.ts";
 import { mediaBlocks, userContent } from "../../shared/media/media-content.ts";
-import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import type { Message } from "../../shared/protocol/messages.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
-import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
 import { listSteps } from "../../shared/session/due.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
-import {
-  answered,
-  newRun,
-  nextStep,
-  type Run,
-  shrinkSteps,
-  triedAgain,
-  waitingFor,
-} from "../../shared/session/run.ts";
-import { spendingOf, spendingStep } from "../../shared/session/spending.ts";
+import { newRun, type Run, shrinkSteps, triedAgain } from "../../shared/session/run.ts";
 import { assign, metaKey } from "../../shared/session/state.ts";
 import { type Step, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
@@ -22,42 +12,14 @@ import { receiveAttachments } from "./attachments.ts";
 import { compactionSteps } from "./compaction/compaction.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import { shrinkAfterRefusal } from "./context/context-fit.ts";
-import { sizeSteps } from "./context/context-size.ts";
-import {
-  loadContext,
-  messageOrigin,
-  newTail,
-  type Prepared,
-  plainTail,
-  replyContext,
-  withTail,
-} from "./context/model-request.ts";
-import { withCallIds } from "./model/call-ids.ts";
-import {
-  type AskedModel,
-  askModel,
-  callsDeadline,
-  type ModelCallPlan,
-  prepareCall,
-  type Uncalled,
-} from "./model-step.ts";
-import { announce, failRun, failurePlan, unannounced } from "./reply/delivery.ts";
-import { runOf, type SessionWriter } from "./session-writer.ts";
-import { notSentIn } from "./tools/send-limit.ts";
-import { carryOutCalls, pendingCalls, planCalls } from "./tools/tool-calls.ts";
-import { announceResults, toResultMessages } from "./tools/tool-results.ts";
+import { messageOrigin, newTail, type Prepared, plainTail, withTail } from "./context/model-request.ts";
+import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
+import { failurePlan } from "./reply/delivery.ts";
+import { applyReply, failStep } from "./reply-step.ts";
+import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
 
 /** A model step that was started this often fails its run: something in it kills the function. The commit counts the start. */
 const maxAttempts = 4;
-
-/** A run fails when its calls would be sent again more often: after a crash, or by an event that Lambda delivers twice. */
-const maxCallAttempts = 8;
-
-/** Max rounds of tool calls in a run. A run that needs more is probably in a loop. */
-const maxSteps = 200;
-
-/** Whether the session is still held after a step. */
-export type Next = "continue" | "released";
 
 /** A step of a run as data: its writes, and the model call that is made in parallel. */
 export interface StepPlan {
@@ -123,27 +85,8 @@ export async function resumeRun(agent: Agent, writer: SessionWriter, run: Run): 
   };
 }
 
-/** Plans the model step that sends the results of all calls of `reply`, the last of `messages`. */
-function continueWithResults(
-  agent: Agent,
-  run: Run,
-  messages: readonly Message[],
-  reply: AssistantMessage,
-  outcomes: Outcomes,
-): StepPlan & { appended: ReturnType<typeof toResultMessages> } {
-  const now = agent.now();
-  const results = toResultMessages(run, toolCallsOf(reply), outcomes, now);
-  const next = nextStep(run, notSentIn(reply, outcomes));
-  return {
-    run: next,
-    appended: results,
-    writes: [assign("run", next)],
-    call: { messages: [...messages, ...results], peersSince: now - freshPeersMs },
-  };
-}
-
 /** Plans the failure of a run whose step was interrupted too often: something in it kills the function. */
-function givenUp(agent: Agent, { sessionKey }: SessionWriter, run: Run): StepPlan {
+export function givenUp(agent: Agent, { sessionKey }: SessionWriter, run: Run): StepPlan {
   log("run.failed", { sessionKey, runId: run.runId });
   return failurePlan(agent, run, `LLM error: the turn was interrupted ${run.attempt} times`);
 }
@@ -207,7 +150,7 @@ async function applyOutcome(
       break;
     case "failed": {
       const smaller = asked.overflow ? shrinkAfterRefusal(run, asked.prepared.request) : undefined;
-      if (!smaller) await fail(agent, writer, peers, asked.error);
+      if (!smaller) await failStep(agent, writer, peers, asked.error);
       else if (!smaller.cut) await writer.commit(smaller.steps);
       else await writer.commit(compactionSteps(agent, writer.state, smaller.cut, smaller.steps));
       break;
@@ -216,182 +159,4 @@ async function applyOutcome(
       return applyReply(agent, writer, peers, asked);
   }
   return "continue";
-}
-
-/** Fails the run; the new read of the clients includes those that connected during the model call. */
-function fail(agent: Agent, writer: SessionWriter, peers: ConnectedPeers, error: string): Promise<void> {
-  peers.refreshClients();
-  return failRun(agent, writer, error);
-}
-
-type Answered = Extract<AskedModel, { status: "answered" }>;
-
-async function applyReply(
-  agent: Agent,
-  writer: SessionWriter,
-  peers: ConnectedPeers,
-  asked: Answered,
-): Promise<Next> {
-  const run = runOf(writer);
-  const { prepared } = asked;
-  const identified = withCallIds(asked.message, prepared.request.messages, agent.now());
-  const reply = { ...identified, context: replyContext(prepared) };
-  if (toolCallsOf(reply).length > 0) {
-    if (run.step < maxSteps) return applyCalls(agent, writer, peers, asked, reply);
-    await fail(agent, writer, peers, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
-  } else if (textOf(reply).trim() === "") {
-    await fail(agent, writer, peers, emptyAnswer(reply));
-  } else {
-    // The loop delivers the answer next. The new read includes clients that connected during the model call.
-    peers.refreshClients();
-    const steps = [...replySteps(agent, writer, prepared, reply), assign("run", answered(run))];
-    await writer.append([reply], steps);
-  }
-  return "continue";
-}
-
-function emptyAnswer({ stopReason, usage, content }: AssistantMessage): string {
-  if (stopReason !== "length") return "LLM returned empty response";
-  const limit = usage?.output ? `its limit of ${usage.output} output tokens` : "its limit of output tokens";
-  const isThinking = content.some((block) => block.type === "thinking");
-  return `LLM error: the model reached ${limit} ${isThinking ? "while it was still thinking" : "before it wrote any text"}; raise model.maxTokens, or lower the thinking level`;
-}
-
-/** Commits a reply with tool calls, executes the calls, and announces the reply to clients. */
-async function applyCalls(
-  agent: Agent,
-  writer: SessionWriter,
-  peers: ConnectedPeers,
-  { prepared, streamed }: Answered,
-  reply: AssistantMessage,
-): Promise<Next> {
-  const run = runOf(writer);
-  const { sessionKey } = writer;
-  const { turn } = prepared;
-  const planned = await planCalls(agent, sessionKey, turn, run, reply);
-  const now = agent.now();
-  const pending = pendingCalls(planned, now);
-  const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);
-  const waiting = waitingFor(run, pending, deadline);
-  await writer.append([reply], [...replySteps(agent, writer, prepared, reply), assign("run", waiting)]);
-  // The user stopped the run while the model answered.
-  if (writer.state.stop === run.runId) return "continue";
-  const announced = async () => {
-    await streamed;
-    const clients = await peers.clients(now - freshPeersMs);
-    await announce(agent, sessionKey, run.runId, textOf(reply) === "" ? "calls" : "partial", reply, clients);
-  };
-  // After the commit: a schedule that fired before it would find nothing to end, and only the sweep would end the calls.
-  const inParallel = Promise.all([
-    waiting.pendingCount > 0 ? scheduleTimeout(agent, sessionKey, waiting) : undefined,
-    announced().catch(unannounced(sessionKey, run.runId)),
-  ]);
-  inParallel.catch(() => {});
-  await carryOutCalls(agent, writer, turn, waiting, planned);
-  await inParallel;
-  return releaseForCalls(agent, writer);
-}
-
-/** Changes that go with every reply: tokens, spending, the measured size, and the prompt that it was made from. */
-function replySteps(
-  agent: Agent,
-  { state }: SessionWriter,
-  { turn, request }: Prepared,
-  reply: AssistantMessage,
-): Step[] {
-  const { usage } = reply;
-  const occasion = {
-    runId: state.run?.runId,
-    now: agent.now(),
-    timezone: turn.configuration.userTimezone,
-  };
-  const input = state.tokens.input + (usage ? usage.input + usage.cacheRead + usage.cacheWrite : 0);
-  const output = state.tokens.output + (usage?.output ?? 0);
-  return [
-    ...(usage ? [assign("tokens", { input, output, total: input + output })] : []),
-    spendingStep(state, spendingOf(usage), occasion),
-    ...sizeSteps(reply, request),
-    ...agent.promptCache.steps(state, turn.agentId, turn.prompt),
-  ];
-}
-
-/**
- * Releases the session while calls of its run are pending. The last result or the deadline wakes the agent again; new
- * messages wait in the inbox.
- * @returns "continue" when all calls are answered or timed out, and when a stop arrived
- */
-async function releaseForCalls(agent: Agent, writer: SessionWriter): Promise<Next> {
-  for (;;) {
-    const { run, stop } = writer.state;
-    if (run?.phase !== "tools" || run.pendingCount === 0 || stop === run.runId) return "continue";
-    if (await writer.releaseWaiting(run.deadline ?? agent.now())) return "released";
-  }
-}
-
-/**
- * The step of a run whose reply called tools. An invocation that finds calls without a result or a timeout sends them
- * again: nothing wakes the agent while calls are pending, so an earlier invocation has crashed. A call whose result is
- * stored but still counts as pending is left to the node's repeated result. When all calls are done, the model gets the
- * results.
- */
-export async function toolStep(
-  agent: Agent,
-  writer: SessionWriter,
-  peers: ConnectedPeers,
-  run: Run,
-): Promise<Next> {
-  const { sessionKey } = writer;
-  const messages = await agent.history.load(writer.state);
-  const reply = messages.at(-1);
-  if (reply?.role !== "assistant") {
-    await fail(
-      agent,
-      writer,
-      peers,
-      "LLM error: the tool calls of this turn are missing from the transcript",
-    );
-    return "continue";
-  }
-  const outcomes = await readOutcomes(agent, sessionKey, run, toolCallsOf(reply));
-  const timedOut = new Set(run.timedOut ?? []);
-  const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
-  if (open.length > 0) return resumeCalls(agent, writer, peers, run, reply, open);
-  if (run.pendingCount > 0) return releaseForCalls(agent, writer);
-  const plan = continueWithResults(agent, run, messages, reply, outcomes);
-  const clients = peers.clients(agent.now() - freshPeersMs);
-  const [next] = await Promise.all([
-    runStep(agent, writer, peers, plan),
-    announceResults(agent, sessionKey, run.runId, reply, plan.appended, clients).catch(
-      unannounced(sessionKey, run.runId),
-    ),
-  ]);
-  return next;
-}
-
-/**
- * Carries out again what an earlier invocation did not finish, under the same call ids: a node runs an id once. The new
- * deadline gets a schedule of its own; the earlier schedule finds another deadline and does nothing.
- */
-async function resumeCalls(
-  agent: Agent,
-  writer: SessionWriter,
-  peers: ConnectedPeers,
-  run: Run,
-  reply: AssistantMessage,
-  open: ReturnType<typeof toolCallsOf>,
-): Promise<Next> {
-  const { sessionKey } = writer;
-  const attempt = run.attempt + 1;
-  log("run.resume", { sessionKey, runId: run.runId, attempt });
-  if (attempt > maxCallAttempts) return runStep(agent, writer, peers, givenUp(agent, writer, run));
-  const { timeouts } = await agent.configuration.load();
-  const deadline = callsDeadline(run, run.pending, timeouts.toolMs, agent.now());
-  const state = await writer.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
-  if (!state.run || state.stop === run.runId) return "continue";
-  if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);
-  const nodes = peers.known(agent.now() - freshPeersMs);
-  const turn = await loadContext(agent, state, state.run, nodes);
-  const planned = await planCalls(agent, sessionKey, turn, run, reply, open);
-  await carryOutCalls(agent, writer, turn, state.run, planned);
-  return releaseForCalls(agent, writer);
 }

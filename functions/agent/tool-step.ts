@@ -1,0 +1,107 @@
+import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { log } from "../../shared/runtime/log.ts";
+import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
+import { nextStep, type Run } from "../../shared/session/run.ts";
+import { assign } from "../../shared/session/state.ts";
+import { set } from "../../shared/world/expression.ts";
+import type { Agent } from "./agent.ts";
+import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
+import { loadContext } from "./context/model-request.ts";
+import { callsDeadline } from "./model-step.ts";
+import { unannounced } from "./reply/delivery.ts";
+import { failStep, releaseForCalls } from "./reply-step.ts";
+import type { Next, SessionWriter } from "./session-writer.ts";
+import { givenUp, runStep, type StepPlan } from "./step.ts";
+import { notSentIn } from "./tools/send-limit.ts";
+import { carryOutCalls, planCalls } from "./tools/tool-calls.ts";
+import { announceResults, toResultMessages } from "./tools/tool-results.ts";
+
+/** A run fails when its calls would be sent again more often: after a crash, or by an event that Lambda delivers twice. */
+const maxCallAttempts = 8;
+
+/** Plans the model step that sends the results of all calls of `reply`, the last of `messages`. */
+function continueWithResults(
+  agent: Agent,
+  run: Run,
+  messages: readonly Message[],
+  reply: AssistantMessage,
+  outcomes: Outcomes,
+): StepPlan & { appended: ReturnType<typeof toResultMessages> } {
+  const now = agent.now();
+  const results = toResultMessages(run, toolCallsOf(reply), outcomes, now);
+  const next = nextStep(run, notSentIn(reply, outcomes));
+  return {
+    run: next,
+    appended: results,
+    writes: [assign("run", next)],
+    call: { messages: [...messages, ...results], peersSince: now - freshPeersMs },
+  };
+}
+
+/**
+ * The step of a run whose reply called tools. An invocation that finds calls without a result or a timeout sends them
+ * again: nothing wakes the agent while calls are pending, so an earlier invocation has crashed. A call whose result is
+ * stored but still counts as pending is left to the node's repeated result. When all calls are done, the model gets the
+ * results.
+ */
+export async function toolStep(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+): Promise<Next> {
+  const { sessionKey } = writer;
+  const messages = await agent.history.load(writer.state);
+  const reply = messages.at(-1);
+  if (reply?.role !== "assistant") {
+    await failStep(
+      agent,
+      writer,
+      peers,
+      "LLM error: the tool calls of this turn are missing from the transcript",
+    );
+    return "continue";
+  }
+  const outcomes = await readOutcomes(agent, sessionKey, run, toolCallsOf(reply));
+  const timedOut = new Set(run.timedOut ?? []);
+  const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
+  if (open.length > 0) return resumeCalls(agent, writer, peers, run, reply, open);
+  if (run.pendingCount > 0) return releaseForCalls(agent, writer);
+  const plan = continueWithResults(agent, run, messages, reply, outcomes);
+  const clients = peers.clients(agent.now() - freshPeersMs);
+  const [next] = await Promise.all([
+    runStep(agent, writer, peers, plan),
+    announceResults(agent, sessionKey, run.runId, reply, plan.appended, clients).catch(
+      unannounced(sessionKey, run.runId),
+    ),
+  ]);
+  return next;
+}
+
+/**
+ * Carries out again what an earlier invocation did not finish, under the same call ids: a node runs an id once. The new
+ * deadline gets a schedule of its own; the earlier schedule finds another deadline and does nothing.
+ */
+async function resumeCalls(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+  reply: AssistantMessage,
+  open: ReturnType<typeof toolCallsOf>,
+): Promise<Next> {
+  const { sessionKey } = writer;
+  const attempt = run.attempt + 1;
+  log("run.resume", { sessionKey, runId: run.runId, attempt });
+  if (attempt > maxCallAttempts) return runStep(agent, writer, peers, givenUp(agent, writer, run));
+  const { timeouts } = await agent.configuration.load();
+  const deadline = callsDeadline(run, run.pending, timeouts.toolMs, agent.now());
+  const state = await writer.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
+  if (!state.run || state.stop === run.runId) return "continue";
+  if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);
+  const nodes = peers.known(agent.now() - freshPeersMs);
+  const turn = await loadContext(agent, state, state.run, nodes);
+  const planned = await planCalls(agent, sessionKey, turn, run, reply, open);
+  await carryOutCalls(agent, writer, turn, state.run, planned);
+  return releaseForCalls(agent, writer);
+}
