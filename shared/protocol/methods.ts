@@ -96,8 +96,11 @@ const mimeOfFile = v.fallback(
   undefined,
 );
 
-/** Scopes a token can carry. `admin` includes the others. */
-export const scopes = ["client", "node", "channel", "admin"] as const;
+/**
+ * Scopes a token can carry. `client`, `node` and `channel` allow the mode of that name. `approve` allows to answer requests
+ * for approval, and nothing else. `admin` includes the others.
+ */
+export const scopes = ["client", "node", "channel", "approve", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 
 /** Maximum nesting of a tool's result, which is stored as text, not as fields of an item. */

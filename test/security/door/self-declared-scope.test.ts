@@ -51,6 +51,13 @@ const needAdmin: [method: string, params: object][] = [
   ["channel.test", { channel: "telegram", to: "1" }],
 ];
 
+it("a client with the scope approve has no other right than a client", async () => {
+  const peer = await claim(["client", "approve"], clientParams("approver"));
+  for (const [method, params] of needAdmin)
+    expect(await peer.request(method, params), method).toMatchObject({ ok: false, error: { code: 403 } });
+  peer.socket.terminate();
+});
+
 it("a client that claims to be an administrator may not use methods of that scope", async () => {
   const peer = await claim(["client"], clientParams("mallory"));
   for (const [method, params] of needAdmin) {
@@ -72,6 +79,7 @@ it("a token connects only in the mode of its scope, whatever mode it requests", 
     ["client", {}],
     ["node", {}],
     ["channel", { channel: "boat" }],
+    ["approve", {}],
   ];
   for (const [scope, more] of granted)
     for (const [mode, params] of Object.entries(modes)) {
