@@ -164,15 +164,16 @@ function withoutUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclu
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-/** Implements `cron.remove`. A run in progress continues, and the history stays. @throws PeerError 404 */
+/** Implements `cron.remove`. A run that has a slot continues, and the history stays. @throws PeerError 404 */
 export async function removeJob(world: CronWorld, id: string): Promise<void> {
   const { table } = world;
   let job: StoredJob | undefined = await existing(world, id);
   const removed = { removed: true, enabled: false, nextRunAtMs: undefined } as const;
   while (job && !job.removed) {
-    const written = job.run?.submitted
-      ? await changeJob(table, job, removed, world.now())
-      : await succeeds(table.delete(jobKey(id), equal("version", job.version)));
+    const written =
+      job.run && !job.run.tentative
+        ? await changeJob(table, job, removed, world.now())
+        : await succeeds(table.delete(jobKey(id), equal("version", job.version)));
     if (written) return;
     job = await readJob(table, id);
   }

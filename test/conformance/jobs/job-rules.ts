@@ -29,6 +29,10 @@ export function jobFaults(before: Snapshot, after: Snapshot): string[] {
     ...dueFaults(job),
     ...stepFaults(before, after, old.get(job.id) ?? job, job),
   ]);
+  const isHere = (id: string) => jobs.some((job) => job.id === id);
+  for (const [id, { run }] of old)
+    if (!isHere(id) && run && !run.tentative && runIn(after, id, run.at)?.durationMs === undefined)
+      faults.push(`${id} was removed before its run's end`);
   if (jobs.filter(({ run }) => run && !run.tentative).length > maxRuns)
     faults.push("too many runs have a slot");
   return [...faults, ...historyFaults(before, after)];
