@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
+import { jobMutations } from "../conformance/jobs/job-mutations.ts";
 import { seededRandom } from "../support/random.ts";
 import type { Action } from "./load/actions.ts";
 import { mutations } from "./mutations.ts";
+import { drawSceneOf } from "./scenes/scenes.ts";
 import { runSchedule } from "./schedule.ts";
 
 /** Messages and stops in quick succession, so that stops meet the ends of runs. */
@@ -22,6 +24,9 @@ function tools(): Action[] {
   return [{ at: 0, via: "client", session: "main", kind: "message", script, hasImage: false }];
 }
 
+/** The actions of one scene. */
+const scene = (name: string) => (seed: number) => drawSceneOf(name, seededRandom(seed));
+
 /** Maximum number of schedules for a mutation. */
 const maxSchedules = 600;
 
@@ -37,6 +42,9 @@ const settings: Record<string, { oneIn: number; actions?: (seed: number) => Acti
   "the run that a stop is for": { oneIn: 10, actions: crowd, from: 8 },
   "a result that is still awaited": { oneIn: 10, actions: tools, from: 15 },
   "a session that does not exist yet": { oneIn: 10, actions: crowd },
+  ...Object.fromEntries(
+    Object.keys(jobMutations).map((name) => [name, { oneIn: 20, actions: scene("jobs") }]),
+  ),
 };
 
 it.each(Object.entries(mutations))(

@@ -1,4 +1,5 @@
 import type { TableCall } from "../../local/items/table-call.ts";
+import { jobMutations } from "../conformance/jobs/job-mutations.ts";
 import { mutations as ofEveryInterleaving, without } from "../conformance/mutations.ts";
 
 type Mutation = (call: TableCall) => TableCall;
@@ -27,6 +28,7 @@ const {
 /** Conditions that the protocol needs, each to be removed once. */
 export const mutations: Record<string, Mutation> = {
   ...ofEverySchedule,
+  ...jobMutations,
   "a result that is still awaited": where(
     "run.pendingCount",
     without((part) => [part.path].flat().join(".").startsWith("run.pending.")),

@@ -11,6 +11,9 @@ import { standIn } from "./engine/stand-ins.ts";
 import { Timeline } from "./engine/timeline.ts";
 import { type Action, drawActions } from "./load/actions.ts";
 import { connectedPeers, knownBridge, Peers, peersToken } from "./load/peers.ts";
+import { maxRuns } from "./scenes/jobs/job-rules.ts";
+import type { Scene } from "./scenes/scene.ts";
+import { createScenes, drawScenes } from "./scenes/scenes.ts";
 import { Ledger } from "./verdict/ledger.ts";
 import { checkRequest } from "./verdict/model-request.ts";
 import { checkRest } from "./verdict/rest.ts";
@@ -80,13 +83,14 @@ function settingsFor(policy: (typeof policies)[number], rendering: Rendering): J
       brg: { dmPolicy: "open", owners: ["me"] },
     },
     session: { defaultResetPolicy: policy },
+    cron: { maxConcurrentRuns: maxRuns },
   };
 }
 
 /** Independent random sources for the parts of a schedule. */
-function sourcesOf(seed: number): Record<"plan" | "ways" | "faults" | "ids" | "peers", Random> {
+function sourcesOf(seed: number): Record<"plan" | "ways" | "faults" | "ids" | "peers" | "scenes", Random> {
   const of = (part: number) => seededRandom(Math.imul(seed, 2_654_435_761) + part * 40_503);
-  return { plan: of(1), ways: of(2), faults: of(3), ids: of(4), peers: of(5) };
+  return { plan: of(1), ways: of(2), faults: of(3), ids: of(4), peers: of(5), scenes: of(6) };
 }
 
 class Simulation {
@@ -101,6 +105,7 @@ class Simulation {
   private readonly cloud: Cloud;
   private readonly functions: Functions;
   private readonly peers: Peers;
+  private readonly scenes: ReadonlyMap<string, Scene>;
   private readonly maxSkew: number;
   private readonly settings: JsonObject;
   private machines = 0;
@@ -111,11 +116,11 @@ class Simulation {
     this.options = options;
     const { seed, leftOut = new Set(), mutate = (call) => call } = options;
     this.sources = sourcesOf(seed);
-    const { plan, ways, faults, peers } = this.sources;
+    const { plan, ways, faults, peers, scenes } = this.sources;
     this.timeline = new Timeline(start, ways);
     this.faults = new Faults(faults, options.oneIn ?? plan.pick([0, 400, 150, 60, 30]), leftOut);
     this.maxSkew = plan.pick([0, 0, 300, 2_000]);
-    this.actions = options.actions ?? drawActions(plan, maxActions);
+    this.actions = options.actions ?? [...drawActions(plan, maxActions), ...drawScenes(scenes)];
     this.settings = settingsFor(plan.pick(policies), plan.pick(["inline", "pools"] as const));
     this.services = new Machine("services", 0, this.timeline, this.running);
     const network = new Network(this.timeline, this.faults, this.services, this.tell);
@@ -152,6 +157,8 @@ class Simulation {
       faults: this.faults,
       random: peers,
     });
+    const stage = { timeline, ledger, cloud: this.cloud, faults: this.faults, peers: this.peers };
+    this.scenes = createScenes(this.actions, stage);
   }
 
   async run(): Promise<ScheduleResult> {
@@ -168,6 +175,7 @@ class Simulation {
         ...{ ledger: this.ledger, cloud: this.cloud, sent: this.sent },
         ...{ faults: this.faults.total, now: this.timeline.now },
       });
+      for (const scene of this.scenes.values()) await scene.rest();
     } finally {
       for (const one of putBack.reverse()) one();
     }
@@ -182,11 +190,12 @@ class Simulation {
   private async play(): Promise<void> {
     const { timeline, actions, faults } = this;
     for (const [index, action] of actions.entries())
-      timeline.after(action.at, () => void this.peers.perform(action, index + 1));
+      timeline.after(action.at, () => void this.perform(action, index + 1));
     const calm = Math.max(...actions.map(({ at }) => at), 0) + 60_000;
     timeline.after(calm, () => {
       faults.isOn = false;
       void this.peers.reconnectBridge();
+      for (const scene of this.scenes.values()) void scene.calm();
     });
     const sweep = () => {
       this.functions.fire({ kind: "sweep" });
@@ -201,9 +210,14 @@ class Simulation {
     });
   }
 
+  private perform(action: Action, number: number): Promise<void> | undefined {
+    if (action.kind !== "scene") return this.peers.perform(action, number);
+    return this.scenes.get(action.scene)?.perform(action, `${action.does}-${number}`);
+  }
+
   /** Whether no work is left except for distant schedules. */
   private isQuiet(): boolean {
-    if (this.peers.busy > 0) return false;
+    if (this.peers.busy > 0 || ![...this.scenes.values()].every((scene) => scene.isQuiet())) return false;
     for (const { at } of this.cloud.schedules.values()) if (at < this.timeline.now + 150_000) return false;
     for (const sessionKey of this.ledger.conversations.keys()) {
       const state = this.cloud.store.get(metaKey(sessionKey)) as unknown as SessionState;
@@ -217,6 +231,7 @@ class Simulation {
     const overrides = { pk: "CONFIG", sk: "GLOBAL", version: 1, overrides: json };
     for (const item of [...connectedPeers, peersToken, knownBridge, overrides])
       await this.cloud.store.write({ pk: String(item.pk), sk: String(item.sk) }, () => item as never);
+    for (const scene of this.scenes.values()) await scene.prepare();
   }
 
   private newMachine(name: string): Machine {
@@ -231,6 +246,7 @@ class Simulation {
         if (fault) this.ledger.fault(fault);
       },
       written: (key, before, after, writer) => {
+        for (const scene of this.scenes.values()) scene.written({ key, before, after });
         if (key.sk !== "META" || !key.pk.startsWith("S#") || !after) return;
         const states = { before: before as never, after: after as unknown as SessionState };
         const change = { ...states, writer, now: this.timeline.now, isCalm: this.faults.total === 0 };

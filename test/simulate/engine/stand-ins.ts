@@ -1,7 +1,8 @@
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { Transform } from "node:stream";
-import timers from "node:timers/promises";
+import timers from "node:timers";
+import sleeping from "node:timers/promises";
 import zlib from "node:zlib";
 import type { Random } from "../../support/random.ts";
 import type { Machine } from "./machine.ts";
@@ -22,10 +23,13 @@ export function standIn({ machine, random }: Surroundings): () => void {
   const { now } = Date;
   const { timeout } = AbortSignal;
   const { randomUUID, randomBytes } = crypto;
-  const { setTimeout: sleep } = timers;
+  const { setTimeout: sleep } = sleeping;
   const { createGzip, createGunzip } = zlib;
+  const later = (work: () => void, ms = 0) => new Timer(machine().after(ms, work));
+  // Middy imports it.
+  Object.assign(timers, { setTimeout: later });
   Object.assign(globalThis, {
-    setTimeout: (work: () => void, ms = 0) => new Timer(machine().after(ms, work)),
+    setTimeout: later,
     setInterval: (work: () => void, ms: number) => repeating(machine(), work, ms),
     clearTimeout: cancel,
     clearInterval: cancel,
@@ -38,7 +42,7 @@ export function standIn({ machine, random }: Surroundings): () => void {
   };
   const bytes = (size: number) => Buffer.from(Array.from({ length: size }, () => random.integer(256)));
   Object.assign(crypto, { randomUUID: () => uuid(random), randomBytes: bytes });
-  Object.assign(timers, {
+  Object.assign(sleeping, {
     setTimeout: (ms: number) => new Promise<void>((resolve) => void machine().after(ms, resolve)),
   });
   define(zlib, { createGzip: () => whole(zlib.gzipSync), createGunzip: () => whole(zlib.gunzipSync) });
@@ -48,7 +52,8 @@ export function standIn({ machine, random }: Surroundings): () => void {
     Date.now = now;
     AbortSignal.timeout = timeout;
     Object.assign(crypto, { randomUUID, randomBytes });
-    Object.assign(timers, { setTimeout: sleep });
+    Object.assign(timers, { setTimeout });
+    Object.assign(sleeping, { setTimeout: sleep });
     define(zlib, { createGzip, createGunzip });
     syncBuiltinESMExports();
   };

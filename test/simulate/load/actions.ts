@@ -4,8 +4,11 @@ import type { Script } from "./script.ts";
 /** How a user sends. */
 export type Via = "client" | "platform" | "bridge";
 
+/** One action of a schedule. */
+export type Action = UserAction | SceneAction;
+
 /** One action of a user. `at`: milliseconds after the start. */
-export type Action = { at: number; via: Via; session: string } & (
+export type UserAction = { at: number; via: Via; session: string } & (
   | { kind: "message"; script: Script; hasImage: boolean }
   | { kind: "stop" }
   | { kind: "reset" }
@@ -13,16 +16,26 @@ export type Action = { at: number; via: Via; session: string } & (
   | { kind: "activate" | "deactivate" | "pin"; object: string }
 );
 
+/** An action of a scene. `value` chooses what it is about. `at`: milliseconds after the start. */
+export interface SceneAction {
+  kind: "scene";
+  at: number;
+  scene: string;
+  does: string;
+  value: number;
+}
+
 /** Text of an action, for a trace. */
 export function describeAction(action: Action): string {
+  if (action.kind === "scene") return `+${action.at} ms: ${action.scene}: ${action.does} ${action.value}`;
   const what =
     action.kind === "message" ? `${action.script.number}${action.hasImage ? " with an image" : ""}` : "";
   return `+${action.at} ms: ${action.kind} ${what} from the ${action.via} to ${action.session}`;
 }
 
 /** Draws the actions of one schedule: usually in quick succession, sometimes after a pause. */
-export function drawActions(random: Random, max: number): Action[] {
-  const actions: Action[] = [];
+export function drawActions(random: Random, max: number): UserAction[] {
+  const actions: UserAction[] = [];
   const chance = (oneIn: number) => random.integer(oneIn) === 0;
   const count = 1 + random.integer(max);
   const rest = chance(3) ? 200_000 : 20_000;

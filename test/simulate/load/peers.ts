@@ -14,7 +14,7 @@ import type { Ledger } from "../verdict/ledger.ts";
 import type { Faults } from "../world/faults.ts";
 import type { Functions } from "../world/functions.ts";
 import { openChannels, type Sent } from "../world/platform.ts";
-import type { Action } from "./actions.ts";
+import type { UserAction } from "./actions.ts";
 import { textOfScript } from "./script.ts";
 
 /** A peer repeats a request without an answer after this time. Milliseconds. */
@@ -88,22 +88,32 @@ export class Peers {
   }
 
   /** Performs a user's action, and repeats it until it is answered. */
-  async perform(action: Action, number: number): Promise<void> {
-    const { faults, ledger, timeline } = this.around;
-    this.busy++;
+  async perform(action: UserAction, number: number): Promise<void> {
+    const { ledger } = this.around;
     const id = idOf(action, number);
     if (action.kind === "message") ledger.messages++;
+    const isAnswered = await this.insist(id, (world) => this.submit(world, action, number));
+    // The answer to a stop does not mean that an inbox accepted an entry.
+    if (isAnswered && action.kind !== "stop") ledger.acknowledged.add(id);
+  }
+
+  /** Repeats a request until it is answered, and sometimes once more. @returns whether it was answered */
+  async insist(name: string, work: (world: World) => Promise<unknown>): Promise<boolean> {
+    const { faults, timeline } = this.around;
+    this.busy++;
+    let isAnswered = false;
     for (let tries = 0; tries < maxTries; tries++) {
-      if (await this.ask(id, (world) => this.submit(world, action, number))) {
-        // The answer to a stop does not mean that an inbox accepted an entry.
-        if (action.kind !== "stop") ledger.acknowledged.add(id);
-        const sent = ledger.entries.get(id);
-        if (sent) sent.isAcknowledged = true;
-        if (!faults.draw(["duplicates"], 8)) break;
-      }
+      const isNow = await this.ask(name, work);
+      isAnswered ||= isNow;
+      if (isNow && !faults.draw(["duplicates"], 8)) break;
       await timeline.pass(faults.between(500, 60_000));
     }
     this.busy--;
+    return isAnswered;
+  }
+
+  get configuration(): Configuration {
+    return this.around.configuration;
   }
 
   /** @returns whether a successful answer came in time */
@@ -119,7 +129,7 @@ export class Peers {
     return Promise.race([answered, timeline.pass(patienceMs).then(() => false)]);
   }
 
-  private async submit(world: World, action: Action, number: number): Promise<unknown> {
+  private async submit(world: World, action: UserAction, number: number): Promise<unknown> {
     const intake = this.intakeOf(world);
     const id = idOf(action, number);
     if (action.via !== "client") return this.takeFromChannel(world, intake, action, number);
@@ -134,7 +144,12 @@ export class Peers {
     return submitMessage(intake, sessionKey, { id, text: textOf(action), media, origin, writer: {} });
   }
 
-  private takeFromChannel(world: World, intake: Intake, action: Action, number: number): Promise<unknown> {
+  private takeFromChannel(
+    world: World,
+    intake: Intake,
+    action: UserAction,
+    number: number,
+  ): Promise<unknown> {
     const { sender } = openChannels(world, this.around.channels, intake.configuration);
     const inbound = {
       ...intake,
@@ -222,19 +237,19 @@ export class Peers {
   }
 }
 
-function addressOf({ via }: Action) {
+function addressOf({ via }: UserAction) {
   return { channel: via === "bridge" ? "brg" : "sim", accountId: "default" };
 }
 
 /** The id of a request, the same at every attempt. */
-function idOf(action: Action, number: number): string {
+function idOf(action: UserAction, number: number): string {
   if (action.via === "client") return `${action.kind}-${number}`;
   const { channel, accountId } = addressOf(action);
   return `${channel}:${accountId}:e${number}`;
 }
 
 /** The change of the context that an action requests; undefined for a text. */
-function changeOf(action: Action) {
+function changeOf(action: UserAction) {
   switch (action.kind) {
     case "activate":
     case "deactivate":
@@ -246,7 +261,7 @@ function changeOf(action: Action) {
   }
 }
 
-function textOf(action: Action): string {
+function textOf(action: UserAction): string {
   switch (action.kind) {
     case "message":
       return textOfScript(action.script);

@@ -9,8 +9,6 @@ export interface Sent {
   id: string;
   sessionKey: string;
   entry: InboxEntry;
-  /** The sender got a success response. */
-  isAcknowledged: boolean;
   /** Whether it was removed from the inbox. */
   isTaken: boolean;
   /** When its run began, and when its stop was accepted; epoch ms. */

@@ -80,8 +80,7 @@ function checkInbox(ledger: Ledger, before: SessionState, after: SessionState, f
 function noteArrived(ledger: Ledger, sessionKey: string, entry: InboxEntry, fault: Fault): void {
   const { id } = entry;
   if (ledger.entries.has(id)) fault(`${id} was accepted twice`);
-  const isAcknowledged = ledger.acknowledged.has(id);
-  ledger.entries.set(id, { id, sessionKey, entry, isAcknowledged, isTaken: false });
+  ledger.entries.set(id, { id, sessionKey, entry, isTaken: false });
 }
 
 function noteTaken(ledger: Ledger, after: SessionState, entry: InboxEntry, fault: Fault): void {

@@ -58,6 +58,15 @@ export class Cloud {
     this.bucket = createMemoryBucket({}, async () => {});
   }
 
+  /** The services without network: for what is there before a schedule begins. */
+  get direct(): World {
+    return {
+      ...this.worldOf(this.network.services),
+      ...{ table: tableOver(this.store), bucket: this.bucket },
+      schedules: { once: async (name, at, event) => this.schedule(name, at, event) },
+    };
+  }
+
   /** The outside world of one machine. */
   worldOf(machine: Machine): World {
     return {

@@ -20,7 +20,7 @@ export class Network {
   private readonly timeline: Timeline;
   readonly faults: Faults;
   /** Represents the services themselves, whose clock is correct. */
-  private readonly services: Machine;
+  readonly services: Machine;
   private readonly tell: Tell;
 
   constructor(timeline: Timeline, faults: Faults, services: Machine, tell: Tell) {

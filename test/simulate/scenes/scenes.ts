@@ -1,0 +1,30 @@
+import type { Random } from "../../support/random.ts";
+import type { SceneAction } from "../load/actions.ts";
+import { createJobs, jobActions } from "./jobs/jobs.ts";
+import { drawScene, type Scene, type Stage } from "./scene.ts";
+
+/** Each scene: what people do in it, and how it is made. */
+const scenes: Record<string, { does: readonly string[]; create(stage: Stage): Scene }> = {
+  jobs: { does: jobActions, create: createJobs },
+};
+
+/** Draws the actions of one scene. */
+export function drawSceneOf(name: string, random: Random): SceneAction[] {
+  return drawScene(random, name, scenes[name]?.does ?? []);
+}
+
+/** Draws the scenes of one schedule, each with its actions: often none. */
+export function drawScenes(random: Random): SceneAction[] {
+  return Object.keys(scenes).flatMap((name) => (random.integer(4) === 0 ? drawSceneOf(name, random) : []));
+}
+
+/** Creates the scenes that have an action, by name. */
+export function createScenes(actions: readonly { kind: string; scene?: string }[], stage: Stage) {
+  const names = new Set(actions.flatMap(({ kind, scene }) => (kind === "scene" && scene ? [scene] : [])));
+  return new Map(
+    [...names].flatMap((name): [string, Scene][] => {
+      const scene = scenes[name];
+      return scene ? [[name, scene.create(stage)]] : [];
+    }),
+  );
+}
