@@ -120,6 +120,19 @@ const attempts: Record<string, Attempt> = {
     `call gsv__Message {"channel":"${channel}","to":"gail","text":"psst"}`,
     /status\W+sent/,
   ),
+  "have the agent write to others, from a group": agentSays(
+    `call gsv__Message {"channel":"${channel}","to":"gail","text":"psst"}`,
+    /status\W+sent/,
+    "workshop",
+  ),
+  "have the agent write to a group, from that group": async (who) => {
+    const call = (to: object) => `call gsv__Message ${JSON.stringify({ text: "psst", ...to })}`;
+    const sent = (to: object) => agentSays(call(to), /status\W+sent/, "workshop")(who);
+    expect(await sent({ to: "garden", peerKind: "group" })).toBe(false);
+    const here = await sent({});
+    expect(await sent({ channel, to: "workshop", peerKind: "group" })).toBe(here);
+    return here;
+  },
   "have the agent schedule jobs (`gsv__Cron`)": agentSays('call gsv__Cron {"action":"status"}', /maxJobs/),
   "choose the model (`/model`)": agentSays("/model", /^Model: /),
   "reset their own direct messages (`/reset`)": async (who) => {

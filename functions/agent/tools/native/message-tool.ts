@@ -4,12 +4,13 @@ import * as v from "valibot";
 import type { ChannelOrigin, OutboundFile } from "../../../../shared/channels/channel.ts";
 import { channels } from "../../../../shared/channels/channels.ts";
 import { placeOf } from "../../../../shared/channels/conversation-place.ts";
+import { roomIds } from "../../../../shared/channels/inbound/admission.ts";
 import { findReceiver } from "../../../../shared/channels/receiver.ts";
 import { imageTypeOf } from "../../../../shared/media/image-format.ts";
 import { mediaPrefix } from "../../../../shared/media/media-store.ts";
 import { essenceOf, extensionOf } from "../../../../shared/media/media-types.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
-import { checkReadable } from "../../../../shared/workspace/privacy.ts";
+import { type Audience, checkReadable } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
 import { nativeTool, type ToolTurn } from "./native-tool.ts";
 
@@ -53,7 +54,9 @@ export const message = nativeTool({
     const { table, configuration } = agent;
     const last =
       turn.lastChannel ?? (await placeOf(table, await configuration.load({ fresh: true }), { sessionKey }));
-    const origin = await findReceiver(agent, destinationOf(args, last), turn.sender);
+    const destination = destinationOf(args, last);
+    checkReachable(turn.audience, destination, last);
+    const origin = await findReceiver(agent, destination, turn.sender);
     if (typeof origin === "string") return { ok: false, error: `not sent: ${origin}` };
     const file = args.media === undefined ? undefined : await loadFile(agent, turn, sessionKey, args.media);
     // A random id is enough: the recorded intent prevents a second attempt of this call.
@@ -84,6 +87,28 @@ export function destinationOf(
   if (to === undefined) throw new PeerError(code.badRequest, "to: give the id of the person or room");
   const account = accountId ?? (isElsewhere ? undefined : last?.accountId) ?? "default";
   return { kind: "channel", channel: name, accountId: account, peer: { kind: peerKind, id: to }, ...reply };
+}
+
+/**
+ * Checks that a message from a shared conversation stays there: its participants' words must not reach others in the owner's
+ * name. A thread may be answered in its room.
+ * @throws PeerError 403
+ */
+function checkReachable(
+  audience: Audience,
+  destination: ChannelOrigin,
+  last: ChannelOrigin | undefined,
+): void {
+  const isHere =
+    destination.channel === last?.channel &&
+    destination.accountId === last.accountId &&
+    destination.peer.kind !== "dm" &&
+    roomIds(last.peer.id).includes(destination.peer.id);
+  if (audience !== "shared" || isHere || destination.peer === last?.peer) return;
+  throw new PeerError(
+    code.forbidden,
+    "from a conversation that several people share, a message can only go to that conversation: leave out channel and to. The owner can write to others in their own conversation",
+  );
 }
 
 /** Max length of a sent file's name, in characters. */
