@@ -1,6 +1,6 @@
 /**
  * Converts a host name to a client id: first label, lower case, other characters as hyphens; `node` when it
- * is empty.
+ * is empty, or `gsv`, which is the gateway's own name.
  */
 export function machineId(host: string): string {
   const label = host.toLowerCase().split(".")[0] ?? "";
@@ -8,5 +8,5 @@ export function machineId(host: string): string {
     .replace(/[^a-z0-9-]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 48);
-  return id || "node";
+  return id === "gsv" ? "node" : id || "node";
 }

@@ -4,7 +4,7 @@ import { bridgeId } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
 import { admitAnonymous } from "../../shared/peers/anonymous-sockets.ts";
 import { checkPlace } from "../../shared/peers/node-place.ts";
-import { nodeTools } from "../../shared/peers/nodes.ts";
+import { isGatewayName, nodeTools } from "../../shared/peers/nodes.ts";
 import { claimId } from "../../shared/peers/peer-ids.ts";
 import { bindPeer, type ConnectionRecord, type Mode, type PeerRecord } from "../../shared/peers/registry.ts";
 import { revoked, type TokenHolder } from "../../shared/peers/tokens.ts";
@@ -26,7 +26,7 @@ import { tellEnd, tellNodeChange } from "./socket-lifecycle.ts";
 /**
  * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
  * closed.
- * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account that the gateway serves itself, an id
+ * @throws PeerError 401, 102, 103 or 403, checked in this order; 103 also for a node with the gateway's name; 409 for an account that the gateway serves itself, an id
  * of another token or of a running process, a socket that is already connected or has ended, and a peer with a newer
  * connection; 401 also when the token was revoked while its peer was being registered
  */
@@ -44,6 +44,11 @@ export async function connectPeer(
   const address = mode === "channel" ? await checkChannel(gateway, params, holder) : undefined;
   // An account has one bridge: its peer id comes from the account, not from the client's id.
   const id = address ? bridgeId(address) : params.client.id;
+  if (mode === "node" && isGatewayName(id))
+    throw new PeerError(
+      code.badClient,
+      `client.id: "${id}" is the gateway's own name; choose another id (\`gsv node --id NAME\`)`,
+    );
   const [bins] = await Promise.all([
     mode === "node" ? readNodeBins(gateway.table, id) : undefined,
     mode === "channel" ? undefined : claimId(gateway.table, { mode, id }, holder.id, gateway.now()),

@@ -44,6 +44,11 @@ export function nameOfNode(nodeId: string): string {
   return nodeId.replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }
 
+/** Whether a node's tools could be confused with the gateway's own, whose names begin with `gsv__`. */
+export function isGatewayName(nodeId: string): boolean {
+  return /^gsv(?:_*$|__)/i.test(nameOfNode(nodeId));
+}
+
 /**
  * `{nodeId}__{tool}`. An id that leaves too little room for the tool's name is shortened; different ids stay different.
  * Undefined when the tool's name is too long even for that.

@@ -1,5 +1,6 @@
 import { homedir, hostname } from "node:os";
 import { resolve } from "node:path";
+import { isGatewayName } from "../../../shared/peers/nodes.ts";
 import { peerIdPattern } from "../../../shared/protocol/schemas.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
@@ -9,9 +10,11 @@ import { machineId } from "../../gateway/machine-id.ts";
 
 /** Checks a node id that the user chose. @throws Failure (usage) when it is invalid */
 export function checkedNodeId(id: string): string {
+  const choose = "choose another with --id or `gsv local-config set node.id`";
+  if (isGatewayName(id)) throw usage(`"${id}" is the gateway's own name; ${choose}`);
   if (peerIdPattern.test(id)) return id;
   throw usage(
-    `a node's id has at most 64 letters, digits and . _ : @ -, and begins with a letter or digit, not "${id}"; choose another with --id or \`gsv local-config set node.id\``,
+    `a node's id has at most 64 letters, digits and . _ : @ -, and begins with a letter or digit, not "${id}"; ${choose}`,
   );
 }
 

@@ -73,6 +73,19 @@ describe("a node's id", () => {
     },
   );
 
+  it.each(["gsv", "GSV", "gsv_", "gsv.", "gsv__", "gsv__x", "Gsv:_x"])(
+    "cannot be the gateway's own name: %s",
+    async (id) => {
+      const { answer } = await node(id, await newToken("node"));
+      expect(answer).toMatchObject({ ok: false, error: { code: 103, message: /gateway's own name/ } });
+    },
+  );
+
+  it("may begin with the gateway's name", async () => {
+    for (const id of ["gsv-box", "gsv2", "mygsv", "gsv_box"])
+      expect((await node(id, await newToken("node"))).answer).toMatchObject(accepted);
+  });
+
   it("gets a refusal that explains how to release it", async () => {
     await node("laptop", await newToken("node"));
     const { answer } = await node("Laptop", await newToken("node"));

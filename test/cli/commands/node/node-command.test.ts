@@ -50,6 +50,9 @@ it("a node with an invalid id is not started, and init does not save one", async
     expect(code).toBe(2);
     expect(stderr).toContain(reason);
   }
+  expect((await gsv(["node", "--id", "gsv", "-u", gateway.url, "-t", "t"], {})).stderr).toContain(
+    '"gsv" is the gateway\'s own name; choose another',
+  );
   expect(gateway.of("connect")).toEqual([]);
 });
 
