@@ -12,8 +12,8 @@ import { maxBytesAt, tooLarge } from "./workspace-endpoint.ts";
 /** Maximum size of a transferred file, in bytes. */
 const maxTransferBytes = 5 * 1024 ** 3;
 
-/** Lifetime of a part's URL, in seconds. A machine that needs longer requests another. */
-const urlSeconds = 900;
+/** Lifetime of a part's URL, in seconds: its request must start within it. A machine that needs longer requests another. */
+const urlSeconds = 120;
 
 /** The machine that reports. */
 export interface Reporter {

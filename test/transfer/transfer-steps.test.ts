@@ -214,19 +214,19 @@ describe("the URL of a part", () => {
     await reach("sending");
     const headers = { "content-type": "application/octet-stream" };
     expect(await part(laptop, 0)).toEqual({
-      url: `put ${transferPartKey(id, 0)} 900 1000`,
+      url: `put ${transferPartKey(id, 0)} 120 1000`,
       headers,
       bytes: 1000,
     });
     expect(await part(laptop, 2)).toEqual({
-      url: `put ${transferPartKey(id, 2)} 900 500`,
+      url: `put ${transferPartKey(id, 2)} 120 500`,
       headers,
       bytes: 500,
     });
     await part(laptop, 1);
     expect(await stored()).toMatchObject({ stored: 2, taken: 0 });
     await complete({ sha256 });
-    expect(await part(pi, 2)).toEqual({ url: `get ${transferPartKey(id, 2)} 900`, headers: {}, bytes: 500 });
+    expect(await part(pi, 2)).toEqual({ url: `get ${transferPartKey(id, 2)} 120`, headers: {}, bytes: 500 });
     await part(pi, 1);
     expect(await stored()).toMatchObject({ stored: 3, taken: 2 });
   });
