@@ -4,7 +4,7 @@ import type { PeerRecord } from "../peers/registry.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import { transferCapability } from "../protocol/frames.ts";
 import { checkNotInternal } from "../workspace/privacy.ts";
-import { filePath, keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
+import { comparablePath, filePath, keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 
 /** An endpoint of a transfer: a file of a machine, or of an agent's workspace. */
 export type TransferEnd = MachineEnd | WorkspaceEnd;
@@ -57,7 +57,7 @@ function parseEnd(field: string, text: string, { agentId, clientId }: AskedEnds)
   if (name === "") return { kind: "client", id: clientId ?? "", path };
   if (name !== "gsv") return { kind: "node", id: name, path };
   const end = { kind: "workspace", agentId, path: filePath(path.replace(/^\/+/, "")) } as const;
-  if (field === "destination" && end.path.startsWith("sessions/")) {
+  if (field === "destination" && comparablePath(end.path).startsWith("sessions/")) {
     const message = "destination: sessions/ contains session archives, which only the gateway writes";
     throw new PeerError(code.badRequest, message);
   }

@@ -1,6 +1,6 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Listing } from "../protocol/results.ts";
-import { withoutLeadingSlash } from "./workspace-paths.ts";
+import { comparablePath } from "./workspace-paths.ts";
 
 /**
  * The readers of a session: the owner in the agent's main session; the owner elsewhere; one person on a messenger; several
@@ -75,7 +75,7 @@ const folders = new Map<string, FileKind>([
 ]);
 
 function fileKind(path: string): FileKind {
-  const name = nameOf(path);
+  const name = comparablePath(path);
   const [folder = ""] = name.split("/");
   return namedFiles.get(name) ?? folders.get(folder) ?? "other";
 }
@@ -98,7 +98,7 @@ export function visibleListing(audience: Audience, listing: Listing): Listing {
  * @throws PeerError 403
  */
 export function checkReadable(audience: Audience, path: string): void {
-  if (nameOf(path) === "" || isVisible(audience, path)) return;
+  if (comparablePath(path) === "" || isVisible(audience, path)) return;
   const reason =
     fileKind(path) === "internal"
       ? "is internal data of the gateway and cannot be read"
@@ -115,11 +115,6 @@ export function checkNotInternal(path: string): void {
   throw new PeerError(code.forbidden, `${path} is internal data of the gateway and cannot be changed`);
 }
 
-/** A path normalized for these rules, which ignore letter case. */
-function nameOf(path: string): string {
-  return withoutLeadingSlash(path).toLowerCase();
-}
-
 /**
  * Checks that a tool may change a file. It must be readable, and in a shared conversation it must be under `shared/`: other
  * files that are readable there are part of other prompts, so that a participant could leave instructions for the owner's
@@ -128,7 +123,7 @@ function nameOf(path: string): string {
  */
 export function checkWritable(audience: Audience, path: string): void {
   checkReadable(audience, path);
-  if (audience === "shared" && !nameOf(path).startsWith("shared/"))
+  if (audience === "shared" && !comparablePath(path).startsWith("shared/"))
     throw new PeerError(
       code.forbidden,
       `${path} cannot be changed in a conversation that several people share; use a file under shared/. The owner can change it in their own conversation.`,

@@ -1,3 +1,4 @@
+import { normalize } from "node:path/posix";
 import { code, PeerError } from "../protocol/errors.ts";
 
 /** S3's limit for a key, in bytes of UTF-8. */
@@ -22,6 +23,17 @@ export function workspacePrefix(agentId: string): string {
 /** A path without one leading `/`: `/memory/x.md` is `memory/x.md` of the workspace. */
 export function withoutLeadingSlash(path: string): string {
   return path.startsWith("/") ? path.slice(1) : path;
+}
+
+/**
+ * The form of a path that rules about files compare: as the most tolerant file system would resolve it, in lower case and
+ * without a leading or trailing `/`. A path that leaves the workspace begins with `../`.
+ */
+export function comparablePath(path: string): string {
+  const characters = path.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
+  const folded = characters.toUpperCase().toLowerCase().replaceAll("\\", "/");
+  const plain = normalize(folded.replace(/^\/+/, "")).replace(/\/+$/, "");
+  return plain === "." ? "" : plain;
 }
 
 /**
@@ -105,10 +117,12 @@ export function isSkillFile(path: string): boolean {
   return /^\/?skills\/[^/]+\/SKILL\.md$/.test(path);
 }
 
+const promptNames = new Set(Object.values(promptFiles).map((name) => name.toLowerCase()));
+
 /** Whether prompts include the file or ask runs to read it: prompt files, memories and skills. */
 export function isPromptPath(path: string): boolean {
-  const names: readonly string[] = Object.values(promptFiles);
-  return names.includes(path) || path.startsWith("memory/") || /^skills\/(?:.+\/)?SKILL\.md$/.test(path);
+  const name = comparablePath(path);
+  return promptNames.has(name) || name.startsWith("memory/") || /^skills\/(?:.+\/)?skill\.md$/.test(name);
 }
 
 function badPath(reason: string): PeerError {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { audienceOf, checkReadable, checkWritable, visibleListing } from "../../shared/workspace/privacy.ts";
+import { filePath, isPromptPath } from "../../shared/workspace/workspace-paths.ts";
 
 /** Whether the check lets this kind of session do it. */
 const allowed = (check: typeof checkReadable, kind: string, path: string) => {
@@ -81,6 +82,26 @@ describe("the files that a session may read", () => {
       expect(readable("main", path), path).toBe(false);
       expect(writable("main", path), path).toBe(false);
     }
+  });
+
+  it("are judged by what a tolerant file system would open, not by how the path is written", () => {
+    const forms = (path: string) => [
+      ...[`./${path}`, `//${path}`, `shared/../${path}`, `notes/.././${path}`, `skills//../${path}`],
+      ...[path.toUpperCase(), path.replace("e", "\uff45"), path.replace("o", "o\u200b")],
+      ...[path.replace("s", "\u017f"), path.replaceAll("/", "\\")],
+    ];
+    for (const path of ["MEMORY.md", "memory/2026-01-01.md", "USER.md", "sessions/x.txt"])
+      for (const form of forms(path)) {
+        expect(readable("group", form), form).toBe(false);
+        expect(writable("dm", form), form).toBe(path.startsWith("memory/"));
+      }
+    for (const form of forms("objects/ab")) expect(writable("main", form), form).toBe(false);
+    for (const form of forms("SOUL.md")) expect(isPromptPath(form), form).toBe(true);
+    for (const path of ["../main/SOUL.md", "shared/../../x", "/../x", "..\\x"]) {
+      expect(readable("group", path), path).toBe(false);
+      expect(() => filePath(path), path).toThrow("path: must not contain");
+    }
+    expect(writable("group", "shared/../SOUL.md")).toBe(false);
   });
 
   it("are those that a listing shows", () => {
