@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
-import type { MemoryRecord, MemoryType } from "../protocol/memory-schemas.ts";
-import { termsOf } from "../recall/words.ts";
+import type { ForgottenMemory, MemoryRecord, MemoryType } from "../protocol/memory-schemas.ts";
 import { absent, equal, remove, set, setIfAbsent } from "../world/expression.ts";
 import { type Item, type Key, succeeds, type Table } from "../world/world.ts";
 import { memoryId } from "./memory-line.ts";
+import { matcherOf, type Tombstone, tombstoneOf } from "./tombstone.ts";
 
 /**
  * The origins of memories, and which were forgotten. Stored apart from the memory files, so that a writer of a file cannot
@@ -21,19 +20,15 @@ export interface Ledger {
   promote(agentId: string, id: string, promoted: NonNullable<MemoryRecord["promoted"]>): Promise<boolean>;
   /** Replaces a memory's record by a tombstone, which does not contain the memory's text. */
   forget(agentId: string, text: string, at: number): Promise<void>;
-  /** Removes the tombstone and `supersededBy`, because the memory was remembered again explicitly. */
-  allow(agentId: string, id: string): Promise<void>;
-  /** Returns a test whether a text repeats a forgotten memory, in the same or nearly the same words. */
-  forgotten(agentId: string): Promise<(text: string) => boolean>;
+  /** Removes the tombstone and `supersededBy`, because the memory may return. @returns false when there is no tombstone */
+  allow(agentId: string, id: string): Promise<boolean>;
+  /** Returns a test for texts: the id of the forgotten memory that a text repeats (`matcherOf`). */
+  forgotten(agentId: string): Promise<(text: string) => string | undefined>;
+  /** Records where a forgotten memory was last left out of an extraction. */
+  suppressed(agentId: string, id: string, last: NonNullable<ForgottenMemory["suppressed"]>): Promise<void>;
+  /** The tombstones of an agent, the newest first. */
+  tombs(agentId: string): Promise<ForgottenMemory[]>;
 }
-
-/**
- * A text repeats a forgotten memory if it has this share of the memory's words, and if they are this share of its own words:
- * a longer text says something else ("Ada no longer lives in Bern, she moved to Basel").
- */
-const sameWords = { ofForgotten: 0.8, ofText: 0.6 };
-/** A word in a tombstone: the first digits of its hash. */
-const wordDigits = 10;
 
 const recordKey = (agentId: string, id: string): Key => ({ pk: `MEM#${agentId}`, sk: id });
 const tombKey = (agentId: string, id: string): Key => ({ pk: `FORGOTTEN#${agentId}`, sk: id });
@@ -62,36 +57,35 @@ export function openLedger(table: Table): Ledger {
     },
     async forget(agentId, text, at) {
       const id = memoryId(text);
-      const words = wordsOf(agentId, text);
-      await table.put({ ...tombKey(agentId, id), at, words: [...words] });
+      await table.put({ ...tombKey(agentId, id), at, ...tombstoneOf(agentId, text) });
       await table.delete(recordKey(agentId, id));
     },
     async allow(agentId, id) {
-      await table.delete(tombKey(agentId, id));
+      const isAllowed = await succeeds(table.delete(tombKey(agentId, id), equal("sk", id)));
       await succeeds(table.update(recordKey(agentId, id), [remove("supersededBy")], equal("sk", id)));
+      return isAllowed;
     },
     async forgotten(agentId) {
-      const tombs = await table.query({ pk: `FORGOTTEN#${agentId}` });
-      const ids = new Set(tombs.map(({ sk }) => String(sk)));
-      const words = tombs.map((tomb) => new Set((tomb.words as unknown[] | undefined)?.map(String)));
-      return (text) => {
-        if (ids.has(memoryId(text))) return true;
-        const said = wordsOf(agentId, text);
-        return words.some((gone) => gone.size > 1 && repeats(gone, said));
-      };
+      const items = await table.query({ pk: `FORGOTTEN#${agentId}` });
+      return matcherOf(
+        agentId,
+        new Map(items.map((item) => [String(item.sk), item as unknown as Tombstone])),
+      );
+    },
+    async suppressed(agentId, id, last) {
+      await succeeds(table.update(tombKey(agentId, id), [set("suppressed", { ...last })], equal("sk", id)));
+    },
+    async tombs(agentId) {
+      const items = await table.query({ pk: `FORGOTTEN#${agentId}` });
+      const tombs = items.map(({ sk, at, words, suppressed }) => ({
+        id: String(sk),
+        at: Number(at),
+        isCorrected: (words as string[]).length === 0,
+        ...(suppressed === undefined ? {} : { suppressed: suppressed as ForgottenMemory["suppressed"] }),
+      }));
+      return tombs.toSorted((a, b) => b.at - a.at);
     },
   };
-}
-
-function repeats(gone: ReadonlySet<string>, said: ReadonlySet<string>): boolean {
-  const shared = [...gone].filter((word) => said.has(word)).length;
-  return shared >= sameWords.ofForgotten * gone.size && shared >= sameWords.ofText * said.size;
-}
-
-function wordsOf(agentId: string, text: string): Set<string> {
-  const hash = (word: string) =>
-    createHash("sha256").update(`${agentId}\0${word}`).digest("hex").slice(0, wordDigits);
-  return new Set(termsOf(text).map(hash));
 }
 
 function recordOf({ pk: _, sk, ...fields }: Item): MemoryRecord {

@@ -1,3 +1,4 @@
+import { log } from "../runtime/log.ts";
 import type { Workspace } from "../workspace/workspace-files.ts";
 import type { Bucket, Table } from "../world/world.ts";
 import { openLedger, usualType } from "./ledger.ts";
@@ -68,10 +69,22 @@ interface ExtractedFrom {
   at: number;
 }
 
-/** Memories extracted from a conversation, without forgotten ones. */
-async function withoutForgotten({ ledger }: MemoryStore, agentId: string, text: string): Promise<string> {
-  const isForgotten = await ledger.forgotten(agentId);
-  const gone = readMemories("", text).filter((memory) => isForgotten(memory.text));
+/** Memories extracted from a conversation, without forgotten ones, which are recorded and logged. */
+async function withoutForgotten(
+  { ledger }: MemoryStore,
+  agentId: string,
+  text: string,
+  last: Parameters<typeof ledger.suppressed>[2],
+): Promise<string> {
+  const repeated = await ledger.forgotten(agentId);
+  const gone = readMemories("", text).flatMap(({ id, text: memory }) => {
+    const forgotten = repeated(memory);
+    return forgotten === undefined ? [] : [{ id, forgotten }];
+  });
+  for (const { forgotten } of gone) {
+    log("memories.suppressed", { agentId, memory: forgotten, sessionKey: last.sessionKey });
+    await ledger.suppressed(agentId, forgotten, last);
+  }
   return gone.reduce((rest, { id }) => withoutMemory(rest, id), text);
 }
 

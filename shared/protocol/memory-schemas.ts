@@ -42,6 +42,17 @@ export interface Memory {
   record?: MemoryRecord;
 }
 
+/** What is known of a forgotten or corrected memory: nothing of its text. Times are epoch ms. */
+export interface ForgottenMemory {
+  id: string;
+  /** When it was forgotten or corrected. */
+  at: number;
+  /** Another memory replaced it: only the same text is kept out. */
+  isCorrected: boolean;
+  /** The conversation whose extraction last repeated it, so that it was left out. */
+  suppressed?: { at: number; sessionKey: string; sessionId: string };
+}
+
 /** A message in which a memory may have been said. */
 export interface MemorySource {
   sessionKey: string;
@@ -71,12 +82,20 @@ export interface LastExtraction {
 
 /** Results of the methods of memories. */
 export interface MemoryResults {
-  "memory.list": { agentId: string; memories: Memory[]; count: number; extraction?: LastExtraction };
+  /** `forgotten`: on request, instead of `memories`. */
+  "memory.list": {
+    agentId: string;
+    memories: Memory[];
+    count: number;
+    extraction?: LastExtraction;
+    forgotten?: ForgottenMemory[];
+  };
   "memory.why": { memory: Memory; sources: MemorySource[] };
   "memory.add": { memory: Memory };
   /** `files`: those that contained it. `commits`: number of commits of the history that were rewritten without it. */
   "memory.forget": { id: string; files: string[]; commits?: number };
   "memory.correct": { id: string; by: Memory; files: string[] };
+  "memory.allow": { id: string };
 }
 
 /** Params of the methods of memories. */
@@ -86,6 +105,7 @@ export const memoryParams = {
       agentId,
       query: v.optional(v.pipe(v.string(), v.maxLength(2000))),
       limit: v.optional(count(1, 1000), 100),
+      forgotten: v.optional(v.boolean()),
     }),
     { limit: 100 },
   ),
@@ -93,6 +113,7 @@ export const memoryParams = {
   "memory.add": v.object({ agentId, text: memoryTextField, type: v.optional(v.picklist(memoryTypes)) }),
   "memory.forget": v.object({ agentId, id: memoryIdField, everywhere: v.optional(v.boolean()) }),
   "memory.correct": v.object({ agentId, id: memoryIdField, text: memoryTextField }),
+  "memory.allow": v.object({ agentId, id: memoryIdField }),
 };
 
 /** The decision of a sweep, real or a dry run, on one recalled memory. */

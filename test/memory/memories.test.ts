@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openMemories } from "../../shared/memory/memories.ts";
+import { tombstoneOf } from "../../shared/memory/tombstone.ts";
 import type { Audience } from "../../shared/workspace/privacy.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { type State, startState } from "../support/state.ts";
@@ -25,6 +26,7 @@ const memories = (life?: Life) => {
 };
 const use = (audience: Audience = "main") => ({ agentId, audience, now, timezone: "UTC" });
 const origin = { sessionKey: "agent:main:main", sessionId: "s-1", kind: "main", by: "agent" } as const;
+const last = { at: now, sessionKey: "agent:main:main", sessionId: "s-9" };
 const write = (path: string, text: string) => state.bucket.put(`agents/${agentId}/${path}`, text);
 const read = async (path: string) => {
   const found = await state.bucket.get(`agents/${agentId}/${path}`);
@@ -89,11 +91,11 @@ describe("a memory", () => {
     const old = await memories().remember(use(), "Ada likes coffee", origin);
     const { by } = await memories().supersede(use(), old.id, "Ada likes tea", origin);
     const extracted = "- Ada likes coffee\n- Ada likes coffee cups";
-    expect(await memories().withoutForgotten(agentId, extracted)).toBe("- Ada likes coffee cups");
+    expect(await memories().withoutForgotten(agentId, extracted, last)).toBe("- Ada likes coffee cups");
     const back = await memories().supersede(use(), by.id, "Ada likes coffee", origin);
     expect(back.by.record).not.toHaveProperty("supersededBy");
     expect(await texts()).toEqual(["Ada likes coffee"]);
-    expect(await memories().withoutForgotten(agentId, extracted)).toBe(extracted);
+    expect(await memories().withoutForgotten(agentId, extracted, last)).toBe(extracted);
   });
 
   it("that is struck out, or that a guest said too, is forgotten as well", async () => {
@@ -120,14 +122,64 @@ describe("a memory", () => {
       "- Ada likes the town of Bergen",
       "- Ada has left the Old Bank of Bergen: her bank is now the Savings Bank in Oslo, since March",
     ].join("\n");
-    const left = await memories().withoutForgotten(agentId, extracted);
+    const left = await memories().withoutForgotten(agentId, extracted, last);
     expect(left.split("\n")).toEqual(extracted.split("\n").slice(2));
     // The tombstone gives nothing away.
     const tombs = await state.table.query({ pk: `FORGOTTEN#${agentId}` });
     expect(JSON.stringify(tombs)).not.toMatch(/bank|bergen/i);
     // Said again on purpose, it is remembered.
     await memories().remember(use(), "Ada's bank is the Old Bank of Bergen", origin);
-    expect(await memories().withoutForgotten(agentId, "- Ada's bank is the Old Bank of Bergen")).not.toBe("");
+    expect(
+      await memories().withoutForgotten(agentId, "- Ada's bank is the Old Bank of Bergen", last),
+    ).not.toBe("");
+  });
+
+  it("that is forgotten does not keep out what says something new", async () => {
+    const forget = async (text: string) =>
+      memories().forget(use(), (await memories().remember(use(), text, origin)).id);
+    await forget("Max takes 20 mg of fluoxetine every morning");
+    await forget("The team meets Zoe on Tuesday in Bern");
+    await forget("Paula ya vive en Lima desde 2019");
+    const fresh = [
+      "- Max takes 40 mg of fluoxetine every morning",
+      "- Max takes 20 mg of sertraline every morning, not fluoxetine",
+      "- Max no longer takes 20 mg of fluoxetine",
+      "- Max doesn't take 20 mg of fluoxetine every morning",
+      "- Max stopped taking 20 mg of fluoxetine",
+      "- Anna takes 20 mg of fluoxetine every morning",
+      "- The team meets Zoe on Thursday in Bern",
+      "- The team meets Zoe on Tuesday in Basel",
+      "- On Tuesday the team meets Kim in Bern",
+      "- Paula ya vive en Lima desde 2021",
+    ];
+    const again = [
+      "- Every morning, Max takes fluoxetine (20 mg)",
+      "- Max is taking 20 mg fluoxetine in the morning",
+      "- Medication of Max: fluoxetine, 20 mg, every morning",
+      "- On Tuesday the team has a meeting with Zoe in Bern",
+    ];
+    const extracted = [...fresh, ...again].join("\n");
+    expect((await memories().withoutForgotten(agentId, extracted, last)).split("\n")).toEqual(fresh);
+  });
+
+  it("that is forgotten is listed without its text, with where it was kept out, until it is allowed", async () => {
+    const { id } = await memories().remember(use(), "Ada's bank is the Old Bank of Bergen", origin);
+    await memories().forget(use(), id);
+    const line = "- Ada's bank: the Old Bank of Bergen";
+    await memories().withoutForgotten(agentId, line, last);
+    const listed = await memories().ledger.tombs(agentId);
+    expect(listed).toEqual([{ id, at: now, isCorrected: false, suppressed: last }]);
+    expect(await memories().ledger.allow(agentId, id)).toBe(true);
+    expect(await memories().ledger.allow(agentId, id)).toBe(false);
+    expect(await memories().withoutForgotten(agentId, line, last)).toBe(line);
+  });
+
+  it("that an older release has forgotten keeps out only what has no new number, name or negation", async () => {
+    const { words } = tombstoneOf(agentId, "Max takes 20 mg of fluoxetine");
+    await state.table.put({ pk: `FORGOTTEN#${agentId}`, sk: "0123456789abcdef", at: now, words });
+    const fresh = ["- Max takes 40 mg of fluoxetine", "- Max does not take 20 mg of fluoxetine"].join("\n");
+    const extracted = `${fresh}\n- Max takes fluoxetine, 20 mg`;
+    expect(await memories().withoutForgotten(agentId, extracted, last)).toBe(fresh);
   });
 
   it("keeps the origin that was recorded first, for every writer of its file", async () => {

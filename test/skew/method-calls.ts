@@ -221,6 +221,7 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "memory.add": () => [{ params: { text: "plays the piano" } }],
   "memory.correct": ({ memories: [id] }) => [{ params: { id, text: "likes black tea" } }],
   "memory.forget": ({ memories }) => [{ params: { id: memories[1], everywhere: true } }],
+  "memory.allow": ({ memories }) => [{ params: { id: memories[1] } }],
   "workspace.checkpoint": () => [{ params: { note: "again" } }],
   "workspace.write": () => [{ params: { path: "new.md", content: "new" } }],
   "workspace.restore": () => [{ params: { commit: "HEAD~1", path: "notes.md" } }],

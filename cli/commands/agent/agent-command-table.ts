@@ -81,8 +81,12 @@ const memoryCommands: readonly CommandEntry[] = [
   {
     name: "list [question...]",
     summary: "the agent's memories, or those that match a question",
-    options: [agentOption, ["--limit <n>", "max number of memories (default: 100)"]],
-    examples: ["memory list", "memory list what does Ada drink"],
+    options: [
+      agentOption,
+      ["--limit <n>", "max number of memories (default: 100)"],
+      ["--forgotten", "ids of forgotten and corrected memories, and when an extraction last repeated them"],
+    ],
+    examples: ["memory list", "memory list what does Ada drink", "memory list --forgotten"],
     load: async () => (await import("./memory-commands.ts")).listMemories,
   },
   {
@@ -114,6 +118,13 @@ const memoryCommands: readonly CommandEntry[] = [
     load: async () => (await import("./memory-commands.ts")).forgetMemory,
   },
   {
+    name: "allow <id>",
+    summary: "let extractions bring a forgotten memory back",
+    options: [agentOption],
+    examples: ["memory allow 3f2a1bc09d4e5f60"],
+    load: async () => (await import("./memory-commands.ts")).allowMemory,
+  },
+  {
     name: "dream",
     summary: "promote often recalled memories into MEMORY.md now, or preview it",
     options: [
@@ -129,7 +140,7 @@ const memoryCommands: readonly CommandEntry[] = [
 /** `gsv memory …` */
 export const memoryCommand: CommandEntry = {
   name: "memory",
-  summary: "the agent's memories: list, explain, add, correct, forget, dream",
+  summary: "the agent's memories: list, explain, add, correct, forget, allow, dream",
   examples: ["memory list"],
   commands: memoryCommands,
 };

@@ -2,6 +2,7 @@ import type {
   DreamResults,
   DreamSummary,
   DreamVerdict,
+  ForgottenMemory,
   LastExtraction,
   Memory,
 } from "../../../shared/protocol/memory-schemas.ts";
@@ -18,14 +19,26 @@ export const listMemories: Action = async (context, invocation) => {
   const limit = Number(text(invocation.options.limit) ?? 100);
   if (!Number.isInteger(limit) || limit < 1) throw usage("--limit must be a whole number from 1 to 1000");
   const gateway = await context.gateway();
-  const asked = { ...agentOf(invocation), query: invocation.args.join(" "), limit };
+  const forgotten = invocation.options.forgotten === true;
+  const asked = { ...agentOf(invocation), query: invocation.args.join(" "), limit, forgotten };
   const result = await gateway.request("memory.list", asked);
+  if (forgotten) return context.print(result, forgottenText(result.forgotten ?? []));
   const rows = result.memories.map((memory) => [memory.id, whereFrom(memory), visible(memory.text)]);
   const none = "(no memories: resets, compactions and `gsv memory add` write them)";
   const listed = rows.length > 0 ? columns(["ID", "FROM", "MEMORY"], rows) : none;
   const { extraction } = result;
   context.print(result, extraction ? `${listed}\n${extractionText(extraction)}` : listed);
 };
+
+function forgottenText(forgotten: readonly ForgottenMemory[]): string {
+  if (forgotten.length === 0) return "(no memory was forgotten or corrected)";
+  const rows = forgotten.map(({ id, at, isCorrected, suppressed }) => [
+    id,
+    `${isCorrected ? "corrected" : "forgotten"} ${day(at)}`,
+    suppressed ? `${day(suppressed.at)} ${visible(suppressed.sessionKey)} ${suppressed.sessionId}` : "never",
+  ]);
+  return columns(["ID", "WHEN", "LAST KEPT OUT"], rows);
+}
 
 /** How the last extraction of memories stands, in one line. */
 function extractionText({ state, sessionKey, at, count = 0, reason, nextAt }: LastExtraction): string {
@@ -84,6 +97,19 @@ export const correctMemory: Action = async (context, invocation) => {
   const result = await gateway.request("memory.correct", asked);
   const struck = result.files.map(visible).join(", ");
   context.print(result, `struck out in ${struck}; replaced by ${result.by.id} ${visible(result.by.text)}`);
+};
+
+/** Lets extractions bring a forgotten memory back. */
+export const allowMemory: Action = async (context, invocation) => {
+  const gateway = await context.gateway();
+  const result = await gateway.request("memory.allow", {
+    ...agentOf(invocation),
+    id: invocation.args[0] ?? "",
+  });
+  context.print(
+    result,
+    `allowed: ${visible(result.id)} returns when a conversation says it again, or with \`gsv memory add\``,
+  );
 };
 
 function whereFrom({ record, places }: Memory): string {

@@ -152,7 +152,7 @@ async function compactionText(
   if (outcome.status === "unreachable") await callOff(agent, writer, outcome.error, spent);
   if (outcome.status !== "done") return undefined;
   const { withoutForgotten } = await import("./extract-memories.ts");
-  const memories = await withoutForgotten(agent, sessionKey, outcome.memories);
+  const memories = await withoutForgotten(agent, state, at, outcome.memories);
   const summary = writeSummary({ count: outcome.count, text: outcome.text, request }, mostCharacters);
   return putCompactionText(agent.table, sessionKey, at, { summary, memories, spent });
 }

@@ -121,14 +121,16 @@ export async function appendDailyMemory(
   await memories.keepExtracted(agentId, text, { sessionKey, sessionId, kind, at });
 }
 
-/** Removes memories that a user had the agent forget. Undefined when nothing is left. */
+/** Removes memories that a user had the agent forget. Undefined when nothing is left. @param at epoch ms */
 export async function withoutForgotten(
   agent: Pick<Agent, "memories">,
-  sessionKey: string,
+  { sessionKey, sessionId }: Pick<SessionState, "sessionKey" | "sessionId">,
+  at: number,
   found: string | undefined,
 ): Promise<string | undefined> {
   if (found === undefined) return undefined;
   const memories = await agent.memories();
-  const left = (await memories.withoutForgotten(agentIdOf(sessionKey), found)).trim();
+  const last = { at, sessionKey, sessionId };
+  const left = (await memories.withoutForgotten(agentIdOf(sessionKey), found, last)).trim();
   return left === "" ? undefined : left;
 }

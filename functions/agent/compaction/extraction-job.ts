@@ -86,7 +86,7 @@ async function findMemories(
 async function record(agent: Agent, held: Extraction, memories: string): Promise<void> {
   const { sessionKey, at } = held;
   const { appendDailyMemory, withoutForgotten } = await import("./extract-memories.ts");
-  const text = (await withoutForgotten(agent, sessionKey, memories)) ?? "";
+  const text = (await withoutForgotten(agent, held, at, memories)) ?? "";
   if (text !== "") await appendDailyMemory(agent, held, at, text);
   await commitHistory(agent, held, held.queuedAt);
   const count = readMemories("", text).length;

@@ -13,8 +13,12 @@ const sources = { max: 3, characters: 300 };
 export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
   "memory.list": {
     modes: ["client"],
-    async handle(gateway, { agentId: named, query = "", limit }) {
+    async handle(gateway, { agentId: named, query = "", limit, forgotten }) {
       const { memories, use } = await open(gateway, named);
+      if (forgotten) {
+        const tombs = (await memories.ledger.tombs(use.agentId)).slice(0, limit);
+        return { agentId: use.agentId, memories: [], count: tombs.length, forgotten: tombs };
+      }
       const [found, extraction] = await Promise.all([
         memories.recall(use, query, limit),
         lastExtraction(gateway.table, use.agentId),
@@ -63,6 +67,17 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
     async handle(gateway, { agentId: named, id, text }) {
       const { memories, use } = await open(gateway, named);
       return { id, ...(await memories.supersede(use, id, text, ofClient)) };
+    },
+  },
+  "memory.allow": {
+    modes: ["client"],
+    async handle(gateway, { agentId: named, id }) {
+      const { memories, use } = await open(gateway, named);
+      if (await memories.ledger.allow(use.agentId, id)) return { id };
+      throw new PeerError(
+        code.notFound,
+        `no memory ${id} of the agent ${use.agentId} was forgotten; \`gsv memory list --forgotten\` shows those that were`,
+      );
     },
   },
 };

@@ -43,6 +43,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "memory.add",
       "memory.forget",
       "memory.correct",
+      "memory.allow",
       "memory.dream",
       "memory.dreaming",
       "workspace.log",

@@ -187,6 +187,7 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "memory.add": { memory },
   "memory.forget": { id: hostile, files: [hostile], commits: 1 },
   "memory.correct": { id: hostile, by: memory, files: [hostile] },
+  "memory.allow": { id: hostile },
   "memory.dream": {
     ...{ agentId: hostile, dryRun: true, busy: false },
     sweep: {

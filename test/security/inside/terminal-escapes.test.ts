@@ -55,6 +55,7 @@ const given: Record<string, string[]> = {
   "workspace edit": ["notes.md"],
   "memory why": ["0123456789abcdef"],
   "memory forget": ["0123456789abcdef"],
+  "memory allow": ["0123456789abcdef"],
   "memory correct": ["0123456789abcdef", "evil"],
   "workspace restore": [hostile, hostile],
   "workspace clone": ["here"],
