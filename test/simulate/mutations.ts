@@ -33,6 +33,7 @@ export const mutations: Record<string, Mutation> = {
     "run.pendingCount",
     without((part) => [part.path].flat().join(".").startsWith("run.pending.")),
   ),
+  "the runs that a message may start": without(({ path }) => path === "count"),
   "a session that does not exist yet": (call) =>
     call.op === "put" && call.item.sk === "META" ? { ...call, condition: undefined } : call,
   "the run that a stop is for": where("duePk", where("stop", isRunId)),

@@ -14,6 +14,7 @@ import { connectedPeers, knownBridge, Peers, peersToken } from "./load/peers.ts"
 import { maxRuns } from "./scenes/jobs/job-rules.ts";
 import type { Scene } from "./scenes/scene.ts";
 import { createScenes, drawScenes } from "./scenes/scenes.ts";
+import { maxSends } from "./scenes/sends.ts";
 import { Ledger } from "./verdict/ledger.ts";
 import { checkRequest } from "./verdict/model-request.ts";
 import { checkRest } from "./verdict/rest.ts";
@@ -82,7 +83,8 @@ function settingsFor(policy: (typeof policies)[number], rendering: Rendering): J
       sim: { dmPolicy: "open", owners: ["me"], accounts: { default: { apiBaseUrl: "https://sim" } } },
       brg: { dmPolicy: "open", owners: ["me"] },
     },
-    session: { defaultResetPolicy: policy },
+    session: { defaultResetPolicy: policy, sendLimit: maxSends },
+    agents: { list: [{ id: "main" }, { id: "b" }, { id: "c" }] },
     cron: { maxConcurrentRuns: maxRuns },
   };
 }

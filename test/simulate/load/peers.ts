@@ -112,10 +112,6 @@ export class Peers {
     return isAnswered;
   }
 
-  get configuration(): Configuration {
-    return this.around.configuration;
-  }
-
   /** @returns whether a successful answer came in time */
   private ask(name: string, work: (world: World) => Promise<unknown>): Promise<boolean> {
     const { functions, timeline, tell } = this.around;
@@ -168,7 +164,8 @@ export class Peers {
     });
   }
 
-  private intakeOf({ table, wake, now }: World): Intake {
+  /** What accepts messages on a machine. */
+  intakeOf({ table, wake, now }: World): Intake {
     return { table, wake, now, configuration: { load: async () => this.around.configuration } };
   }
 

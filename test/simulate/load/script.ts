@@ -18,23 +18,25 @@ export interface Script {
   refuses: number;
   /** Duration of each answer, in milliseconds. */
   ms: number;
+  /** Messages to other agents in a first round of its own, each with this number and another digit. */
+  sends?: number;
+  /** How often those agents send messages in turn. */
+  hops?: number;
 }
 
-const fields = ["rounds", "node", "native", "fails", "refuses", "ms"] as const;
-const pattern = /\bq(\d+) rounds=(\d+) node=(\d+) native=(\d+) fails=(\d+) refuses=(\d+) ms=(\d+)/g;
+const fields = ["rounds", "node", "native", "fails", "refuses", "ms", "sends", "hops"] as const;
+const pattern = new RegExp(`\\bq(\\d+) ${fields.map((name) => `${name}=(\\d+)`).join(" ")}`, "g");
 
 export function textOfScript(script: Script): string {
-  return [`q${script.number}`, ...fields.map((name) => `${name}=${script[name]}`)].join(" ");
+  return [`q${script.number}`, ...fields.map((name) => `${name}=${script[name] ?? 0}`)].join(" ");
 }
 
 /** The last script in a text. */
 export function readScript(text: string): Script | undefined {
   const found = [...text.matchAll(pattern)].at(-1);
   if (!found) return undefined;
-  const [number = 0, rounds = 0, node = 0, native = 0, fails = 0, refuses = 0, ms = 0] = found
-    .slice(1)
-    .map(Number);
-  return { number, rounds, node, native, fails, refuses, ms };
+  const [number = 0, ...values] = found.slice(1).map(Number);
+  return { number, ...Object.fromEntries(fields.map((name, i) => [name, values[i]])) } as Script;
 }
 
 /** The number in a user message; undefined for a summary. */

@@ -2,10 +2,12 @@ import type { Random } from "../../support/random.ts";
 import type { SceneAction } from "../load/actions.ts";
 import { createJobs, jobActions } from "./jobs/jobs.ts";
 import { drawScene, type Scene, type Stage } from "./scene.ts";
+import { createSends, sendActions } from "./sends.ts";
 
 /** Each scene: what people do in it, and how it is made. */
 const scenes: Record<string, { does: readonly string[]; create(stage: Stage): Scene }> = {
   jobs: { does: jobActions, create: createJobs },
+  sends: { does: sendActions, create: createSends },
 };
 
 /** Draws the actions of one scene. */

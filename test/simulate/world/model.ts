@@ -5,7 +5,7 @@ import {
   type ToolCallBlock,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
-import { answerTo, placeOf } from "../load/script.ts";
+import { answerTo, placeOf, type Script, textOfScript } from "../load/script.ts";
 import type { Faults } from "./faults.ts";
 
 /** A refusing provider rejects more messages than this. */
@@ -34,7 +34,10 @@ export function createModel(faults: Faults, see: (call: ModelCall) => void): Cal
     if (script.fails > 0) return failed("overloaded");
     if (script.refuses > 0 && call.messages.length > refusedAbove)
       return { ...failed("too long"), overflow: true };
-    if (done < script.rounds) return answered(callsOf(script, done, call.messages));
+    const { sends = 0, rounds } = script;
+    if (sends > 0 && done === 0) return answered(sendsOf(script));
+    const round = done - Math.min(1, sends);
+    if (round < rounds) return answered(callsOf(script, round, call.messages));
     call.onText(answerTo(script.number));
     return answered([{ type: "text", text: answerTo(script.number) }]);
   };
@@ -83,6 +86,22 @@ function callsOf(
   if (calls.length === 0 && number % 2 === 0) add(...contextCall(number, messages));
   if (calls.length === 0) add("gsv__ReadFile", { path: "SOUL.md" });
   return calls;
+}
+
+/** Messages to other agents, in turn. */
+function sendsOf(script: Script): ToolCallBlock[] {
+  const { number, sends = 0, hops = 0 } = script;
+  return Array.from({ length: sends }, (_, i) => {
+    const rest = { ...script, rounds: 0, sends: hops > 0 ? sends : 0, hops: Math.max(0, hops - 1) };
+    const to = ["b", "c", "main"][(number + i) % 3];
+    return {
+      ...{ type: "toolCall", id: `call_${i}`, name: "gsv__SessionSend" },
+      arguments: {
+        ...{ sessionKey: `agent:${to}:main`, waitSeconds: [0, 20, 5][(number + i) % 3] },
+        message: textOfScript({ ...rest, number: number * 10 + i }),
+      },
+    };
+  });
 }
 
 /** A call about one of the conversation's objects, or about an unknown one. */

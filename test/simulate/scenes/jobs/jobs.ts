@@ -29,9 +29,9 @@ export function createJobs(stage: Stage): Scene {
   const ids: string[] = [];
   const seen: JobsSeen = { admitted: new Set(), names: new Set(), forced: new Set() };
   let reported = 0;
-  const worldOf = ({ table, schedules, wake, now }: World): CronWorld => ({
-    ...{ table, schedules, wake, now },
-    configuration: { load: async () => peers.configuration },
+  const worldOf = (world: World): CronWorld => ({
+    ...peers.intakeOf(world),
+    schedules: world.schedules,
   });
   const jobs = () => [...cloud.store.range({ pk: "CRON" })].map((item) => toJob(item as never));
   const fault = (what: string) => ledger.fault(what);
