@@ -38,6 +38,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/aws": ["protocol", "runtime", "world"],
   "shared/configuration": ["protocol", "runtime", "world"],
   "shared/http": ["protocol", "runtime"],
+  "shared/spend": ["configuration", "protocol", "runtime", "world"],
   "shared/objects": ["protocol", "runtime", "world"],
   "shared/context": ["configuration", "objects", "protocol"],
   "shared/media": ["protocol", "runtime", "world"],

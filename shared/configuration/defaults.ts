@@ -48,5 +48,18 @@ export const defaults: Configuration = {
     maxPromotionsPerSweep: 20,
     weights: { frequency: 0.24, relevance: 0.3, recency: 0.15, diversity: 0.15, consolidation: 0.1 },
   },
+  budgets: {
+    enabled: true,
+    warnAt: 0.8,
+    unknownPrice: { input: 5, output: 25 },
+    prices: {},
+    rules: [
+      { id: "run", scope: "run", usd: 2, atLimit: "ask" },
+      { id: "day", scope: "all", per: "day", usd: 10, atLimit: "ask" },
+      { id: "heartbeat", scope: "kind", of: "heartbeat", per: "day", usd: 0.5, atLimit: "refuse" },
+      { id: "cron", scope: "kind", of: "cron", per: "day", usd: 2, atLimit: "refuse" },
+      { id: "guest", scope: "kind", of: "guest", per: "day", usd: 1, atLimit: "refuse" },
+    ],
+  },
   cron: { enabled: true, maxJobs: 200, maxRunsPerJobHistory: 200, maxConcurrentRuns: 4 },
 };

@@ -1,24 +1,11 @@
 import * as v from "valibot";
 import { count, resetPolicyField } from "../protocol/schemas.ts";
 import { isTimezone } from "../runtime/zoned-time.ts";
+import { budgets } from "./budgets.ts";
 import { durationPattern } from "./duration.ts";
+import { flag, names, plainName, text } from "./fields.ts";
 import { secret } from "./secret.ts";
 import { createSecretPaths } from "./secret-paths.ts";
-
-const text = (max: number) =>
-  v.pipe(
-    v.string(),
-    v.minLength(1, "expected a text"),
-    v.maxLength(max, `expected at most ${max} characters`),
-  );
-const flag = v.optional(v.boolean());
-const names = v.pipe(v.array(text(256)), v.maxLength(1000, "expected at most 1000 entries"));
-
-/** Channel and account names, which are part of a secret's parameter path and of webhook URLs. */
-const plainName = v.pipe(
-  v.string(),
-  v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "expected a name of a-z, 0-9, _ and -, at most 64"),
-);
 
 /** Refuses credentials in a URL, because every read of the configuration would show them. */
 const httpUrl = v.pipe(
@@ -273,6 +260,7 @@ export const configurationSchema = v.strictObject({
   }),
   workspaceGit,
   dreaming,
+  budgets,
   cron: v.strictObject({
     enabled: v.boolean(),
     maxJobs: count(0, 10_000),

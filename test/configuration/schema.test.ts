@@ -113,6 +113,14 @@ describe("a whole configuration", () => {
         ],
         defaultHeartbeat: { target: "telegram", activeHours: { end: "24:00", timezone: "America/New_York" } },
       },
+      budgets: {
+        ...{ enabled: true, warnAt: 0.5, unknownPrice: "refuse" },
+        prices: { "openai-compatible/llama": { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } },
+        rules: [
+          { id: "talks", scope: "session", per: "session", tokens: 1_000_000, atLimit: "warn" },
+          { id: "anna", scope: "sender", of: "telegram:5001", per: "month", usd: 3, atLimit: "refuse" },
+        ],
+      },
     });
     expect(fault).toBeUndefined();
   });
@@ -125,6 +133,33 @@ describe("a whole configuration", () => {
     [{ timeouts: { llmMs: 5 } }, "timeouts.llmMs: expected >=1000"],
     [{ cron: { maxJobs: 1.5 } }, "cron.maxJobs: expected integer"],
     [{ cron: 5 }, "cron: expected Object"],
+    [{ budgets: { limit: 5 } }, "budgets.limit: unknown key"],
+    [{ budgets: { unknownPrice: 5 } }, /^budgets\.unknownPrice: expected input and output/],
+    [
+      { budgets: { prices: { "a/b": { input: -1, output: 0 } } } },
+      /^budgets\.prices\.a\/b\.input: expected dollars/,
+    ],
+    ...[
+      [[{ usd: 1, tokens: 5 }], "either usd or tokens"],
+      [[{}], "either usd or tokens"],
+      [[{ usd: 1, of: "main" }], "this scope has no parts for of"],
+      [[{ usd: 1, per: "session" }], "expected a period that the scope has"],
+      [
+        [{ usd: 1, scope: "kind", of: "beat" }],
+        "expected of to be turn, guest, heartbeat, cron or maintenance",
+      ],
+      [[{ usd: 1 }, { usd: 2 }], "two rules have the same id"],
+    ].map(
+      ([rules, reason]) =>
+        [
+          {
+            budgets: {
+              rules: (rules as object[]).map((rule) => ({ id: "a", scope: "all", atLimit: "ask", ...rule })),
+            },
+          },
+          new RegExp(`^budgets\\.rules.*${reason}`),
+        ] as [object, RegExp],
+    ),
     [{ agents: { list: {} } }, "agents.list: expected Array"],
     [{ agents: { list: [{ default: true }] } }, "agents.list.0.id: missing"],
     [{ agents: { list: [{ id: "No Good" }] } }, /^agents\.list\.0\.id: expected a name of/],
