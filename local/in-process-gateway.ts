@@ -29,6 +29,8 @@ export interface LocalGatewayOptions extends MachineOptions {
   port?: number;
   /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;
+  /** Names of hosts under which a tunnel or proxy forwards requests, besides that of `webhookUrl`. */
+  hosts?: readonly string[];
   limits?: Partial<WebSocketLimits>;
   /** Does not resume interrupted work, and fires no schedules. */
   passive?: boolean;
@@ -68,8 +70,9 @@ export async function startLocalGateway(options: LocalGatewayOptions): Promise<L
 const retryDelaysMs = [1000, 2000];
 
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
-  const { port, limits } = options;
-  const { ws, webhook } = await startListeners(machine, { port, limits });
+  const { port, limits, hosts = [] } = options;
+  const named = options.webhookUrl === undefined ? [] : [new URL(options.webhookUrl).hostname];
+  const { ws, webhook } = await startListeners(machine, { port, limits, hosts: [...hosts, ...named] });
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });

@@ -12,6 +12,8 @@ import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 export interface ListenerOptions {
   /** Port of the WebSocket API; 0 for a free one. Default: its previous port, or a free one. */
   port?: number;
+  /** Names of hosts under which a tunnel or proxy forwards requests to both endpoints. */
+  hosts?: readonly string[];
   limits?: Partial<WebSocketLimits>;
   /** Whether the event `$disconnect` of a connection is lost. */
   losesDisconnect?: (connectionId: string) => boolean;
@@ -28,13 +30,14 @@ export interface Listeners {
 /** Starts both endpoints. @throws PortInUseError for `port` */
 export async function startListeners(machine: Machine, options: ListenerOptions): Promise<Listeners> {
   const { host, onError } = machine;
-  const { port, limits, losesDisconnect, answerHttp } = options;
+  const { port, hosts, limits, losesDisconnect, answerHttp } = options;
   const begin = (port: number) =>
     startWebSocketApi({
       invoke: (event) => host.invoke("socket", event),
       stage: names.webSocketStage,
       apiId: names.webSocketApiId,
       port,
+      hosts,
       limits,
       losesDisconnect,
       answerHttp,
@@ -43,7 +46,7 @@ export async function startListeners(machine: Machine, options: ListenerOptions)
   return {
     ws: await machine.open("ws", port === undefined ? begin : () => begin(port)),
     webhook: await machine.open("webhook", (port) =>
-      startFunctionUrl({ invoke: (event) => host.invoke("webhook", event), port, onError }),
+      startFunctionUrl({ invoke: (event) => host.invoke("webhook", event), port, hosts, onError }),
     ),
   };
 }

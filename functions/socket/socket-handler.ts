@@ -44,7 +44,18 @@ async function route(
   // Not by route: API Gateway chooses a frame's route by the `action` in its body, which the peer controls.
   switch (eventType) {
     case "CONNECT":
-      return { statusCode: await openSocket(gateway, connectionId, connectedAt, bearerOf(headers)) };
+      return {
+        statusCode: await openSocket(
+          gateway,
+          { connectionId, openedAt: connectedAt },
+          {
+            token: headerOf(headers, "authorization")
+              ?.replace(/^Bearer\s+/i, "")
+              .trim(),
+            origin: headerOf(headers, "origin"),
+          },
+        ),
+      };
     case "DISCONNECT":
       await disconnect(gateway, connectionId, connectedAt);
       return { statusCode: 200 };
@@ -98,8 +109,8 @@ function createGateway(world: World): Gateway {
   };
 }
 
-function bearerOf(headers: Record<string, string | undefined>): string | undefined {
-  const name = Object.keys(headers).find((header) => header.toLowerCase() === "authorization");
-  const value = name && headers[name];
-  return value ? value.replace(/^Bearer\s+/i, "").trim() : undefined;
+/** The value of a header; undefined without one, and for an empty one. */
+function headerOf(headers: Record<string, string | undefined>, wanted: string): string | undefined {
+  const name = Object.keys(headers).find((header) => header.toLowerCase() === wanted);
+  return (name && headers[name]) || undefined;
 }

@@ -22,16 +22,20 @@ const closeAgainMs = 5000;
 
 /**
  * Handles the route `$connect`. Checks the token in the Authorization header. A socket without the header has
- * `authTimeoutMs` to send a token in `connect`, unless the stage requires the header.
- * @param openedAt epoch ms, by API Gateway's clock
- * @returns the HTTP status of the upgrade: 200 or 401
+ * `authTimeoutMs` to send a token in `connect`, unless the stage requires the header. A web page, which is recognized by its
+ * origin, may connect only if `allowedOrigins` contains that.
+ * @param socket `openedAt` in epoch ms, by API Gateway's clock
+ * @returns the HTTP status of the upgrade: 200, 401 or 403
  */
 export async function openSocket(
   gateway: Gateway,
-  connectionId: string,
-  openedAt: number,
-  token: string | undefined,
+  { connectionId, openedAt }: AnonymousSocket,
+  { token, origin }: { token?: string | undefined; origin?: string | undefined },
 ): Promise<number> {
+  if (origin !== undefined) {
+    const { allowedOrigins } = await gateway.configuration.load();
+    if (!allowedOrigins.includes(origin.toLowerCase())) return refuseSocket(connectionId, 403);
+  }
   if (token === undefined) return openWithoutToken(gateway, { connectionId, openedAt });
   const holder = await gateway.tokens.verify(token);
   if (!holder) return refuseSocket(connectionId);
@@ -47,9 +51,9 @@ async function openWithoutToken(gateway: Gateway, socket: AnonymousSocket): Prom
   return 200;
 }
 
-function refuseSocket(connectionId: string): number {
-  log("socket.refused", { connectionId });
-  return 401;
+function refuseSocket(connectionId: string, status = 401): number {
+  log("socket.refused", { connectionId, status });
+  return status;
 }
 
 /**

@@ -29,6 +29,8 @@ export interface DevOptions {
   port?: number;
   /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;
+  /** As in `LocalGatewayOptions`. */
+  hosts?: readonly string[];
   /** Starts for one command: other commands do not find this gateway, and interrupted work is not resumed. */
   passive?: boolean;
   /** Syncs every write to the disk, so that acknowledged writes survive a power failure. */
@@ -67,14 +69,14 @@ const tokenName = "local";
  * @throws GatewayRunsError, PortInUseError, or the file system's error when the folder cannot be used
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
-  const { dir, port, webhookUrl, passive = false, fsync = false, onStoreError } = options;
+  const { dir, port, webhookUrl, hosts, passive = false, fsync = false, onStoreError } = options;
   const running = await runningGateway(dir);
   if (running !== undefined) throw new GatewayRunsError(running.pid);
   const before = await readGatewayFile(dir);
   // Start the model before the cloud, on its old port: the cloud resumes interrupted turns immediately.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
-  const started = startLocalGateway({ dir, port, webhookUrl, fsync, passive, onStoreError });
+  const started = startLocalGateway({ dir, port, webhookUrl, hosts, fsync, passive, onStoreError });
   const cloud = await started.catch(async (error: unknown) => {
     await offline.close();
     throw error;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { ThrottledError } from "../lambda/host.ts";
+import { browserFault } from "./browser-guard.ts";
 import {
   decodeSegment,
   type Endpoint,
@@ -16,6 +17,8 @@ export interface FunctionUrlOptions {
   /** Runs the function behind the URL. */
   invoke: (event: object) => Promise<unknown>;
   port?: number;
+  /** Names of this endpoint's hosts besides those of this machine. */
+  hosts?: readonly string[];
   /** Called with the error of a failed invocation. The caller gets status 502. */
   onError?: (error: unknown) => void;
 }
@@ -40,8 +43,10 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<End
 /** Answers one request of a function URL with what the function returns for it. */
 async function answerByFunction(
   request: HttpRequest,
-  { invoke, onError }: FunctionUrlOptions,
+  { invoke, hosts, onError }: FunctionUrlOptions,
 ): Promise<HttpResponse> {
+  const fault = browserFault(request.headers, { hosts });
+  if (fault !== undefined) return json(403, { message: fault });
   try {
     return toResponse(await invoke(toEvent(request)));
   } catch (error) {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { browserFault } from "./browser-guard.ts";
 import { closeServer, listen } from "./http-endpoint.ts";
 
 /** An HTTP server on the loopback interface, for streamed responses. */
@@ -10,11 +11,15 @@ export interface LoopbackServer {
 }
 
 /**
- * Listens on 127.0.0.1 only. `port` 0 (the default) selects a free port.
+ * Listens on 127.0.0.1 only, for programs, not for web pages. `port` 0 (the default) selects a free port.
  * @throws PortInUseError
  */
 export async function serveLoopback(listener: RequestListener, port = 0): Promise<LoopbackServer> {
-  const server = createServer(listener);
+  const server = createServer((request, response) => {
+    const fault = browserFault(request.headers);
+    if (fault === undefined) listener(request, response);
+    else sendJson(response, 403, { error: { message: fault } });
+  });
   const bound = await listen(server, port);
   return { origin: `http://127.0.0.1:${bound}`, close: () => closeServer(server) };
 }

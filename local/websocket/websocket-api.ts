@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import { browserFault } from "../http/browser-guard.ts";
 import {
   closeServer,
   type Endpoint,
@@ -29,6 +30,8 @@ export interface WebSocketApiOptions {
   stage: string;
   apiId: string;
   port?: number;
+  /** Names of this endpoint's hosts besides those of this machine. */
+  hosts?: readonly string[];
   limits?: Partial<WebSocketLimits>;
   /** Whether the event `$disconnect` of a connection is lost: API Gateway delivers it by best effort. */
   losesDisconnect?: (connectionId: string) => boolean;
@@ -111,6 +114,8 @@ class WebSocketApi {
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on("error", () => socket.destroy());
     if (!isHandshake(request)) return refuse(socket, 400);
+    // The route `$connect` decides on the origin.
+    if (browserFault(request.headers, { hosts: this.options.hosts, pages: true })) return refuse(socket, 403);
     const facts = this.factsOf(request);
     const event = connectEvent(facts, request);
     const outcome = await this.run(event);

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { pipeline } from "node:stream/promises";
 import type { Presigner } from "../../shared/world/world.ts";
 import { bucketName } from "../cloud-names.ts";
+import { browserFault } from "../http/browser-guard.ts";
 import { closeServer, listen } from "../http/http-endpoint.ts";
 import { commitObject, openObject, type Store } from "../objects/object-files.ts";
 import { stage } from "../objects/staging.ts";
@@ -74,6 +75,8 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const fault = browserFault(request.headers);
+  if (fault !== undefined) return refuse(request, response, 403, fault);
   const permit = permits.get((request.url ?? "").slice(1).split("?")[0] ?? "");
   if (!permit || permit.method !== request.method || permit.expiresAt <= Date.now()) {
     return refuse(request, response, 403, "The URL is unknown, has expired, or is for another method.");

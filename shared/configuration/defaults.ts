@@ -8,6 +8,7 @@ export const defaults: Configuration = {
   model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6" },
   apiKeys: {},
   timeouts: { llmMs: 300_000, toolMs: 60_000, skillProbeMaxAgeMs: 600_000 },
+  allowedOrigins: [],
   auth: {},
   systemPrompt: "You are a helpful AI assistant running inside GSV.",
   userTimezone: "UTC",

@@ -13,6 +13,13 @@ const httpUrl = v.pipe(
   v.maxLength(2048, "expected at most 2048 characters"),
   v.check(isPlainHttpUrl, "expected an http or https URL without credentials"),
 );
+const origin = v.pipe(
+  v.string(),
+  v.check(
+    (value) => URL.canParse(value) && /^https?:/.test(value) && new URL(value).origin === value,
+    "expected an origin such as https://gsv.example, without a path",
+  ),
+);
 const timezone = v.pipe(v.string(), v.check(isTimezone, "expected an IANA timezone such as Europe/Berlin"));
 const clockTime = v.pipe(
   v.string(),
@@ -222,6 +229,8 @@ export const configurationSchema = v.strictObject({
     toolMs: count(1000, 3_600_000),
     skillProbeMaxAgeMs: count(0, 86_400_000),
   }),
+  /** Origins of web pages that may connect, as browsers send them. Programs send none. */
+  allowedOrigins: v.pipe(v.array(origin), v.maxLength(20, "expected at most 20 origins")),
   auth: v.strictObject({ token: v.optional(secret()) }),
   systemPrompt: text(20_000),
   userTimezone: timezone,

@@ -311,12 +311,12 @@ describe("the WebSocket API", () => {
     const upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13";
     const key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
     expect(await send("\x00\x01garbage\r\n\r\n")).toContain("400");
-    expect(await send(`GET / HTTP/1.1\r\nhost: x\r\n${upgrade}\r\n\r\n`)).toContain("400");
-    expect(await send("GET /ws HTTP/1.1\r\nhost: x\r\n\r\n")).toContain("426");
+    expect(await send(`GET / HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\n\r\n`)).toContain("400");
+    expect(await send("GET /ws HTTP/1.1\r\nhost: localhost\r\n\r\n")).toContain("426");
     expect(events).toEqual([]);
     // A frame that is not masked, with reserved bits: the protocol's own close code is 1002.
     const broken = Buffer.from([0xff, 0x01, 0x00]);
-    expect(await send(`GET // HTTP/1.1\r\nhost: x\r\n${upgrade}\r\n${key}\r\n\r\n`, broken)).toContain(
+    expect(await send(`GET // HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\n${key}\r\n\r\n`, broken)).toContain(
       "101 Switching",
     );
     const socket = await opened();

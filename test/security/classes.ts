@@ -58,6 +58,12 @@ export const attackClasses: readonly AttackClass[] = [
     file: "inside/traversal.test.ts",
   },
   {
+    name: "loopback-browser",
+    attack: "uses what listens on the owner's machine from a web page in the owner's browser",
+    advisories: ["CWE-350", "CWE-1385"],
+    file: "door/loopback-browser.test.ts",
+  },
+  {
     name: "replay",
     attack: "replays another sender's signed request",
     advisories: ["CWE-294"],

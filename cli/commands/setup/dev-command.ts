@@ -32,7 +32,7 @@ const heapGrowingPercent = 25;
 const leaveMs = 3000;
 
 /** Options of `gsv dev` that need a gateway of its own. */
-const ownGatewayOptions = ["serve", "port", "webhookUrl", "fsync"];
+const ownGatewayOptions = ["serve", "port", "webhookUrl", "allowHost", "fsync"];
 
 export const dev: Action = async (context, { options }) => {
   const port = wholeNumber("--port", options.port, 0, 65_535);
@@ -49,6 +49,7 @@ export const dev: Action = async (context, { options }) => {
     running = await startLocal(context.dataFolder, {
       port,
       webhookUrl,
+      hosts: hostNames(text(options.allowHost)),
       fsync: options.fsync === true,
       onStoreError: (message) => context.note(`${message}; accepted messages are kept and answered later`),
     });
@@ -92,6 +93,17 @@ function publicUrl(value: string | undefined): string | undefined {
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
     throw usage(`--webhook-url must be an http or https address, not ${value}`);
   return value.endsWith("/") ? value : `${value}/`;
+}
+
+/** The names in --allow-host, separated by commas. @throws Failure (usage) */
+function hostNames(value = ""): string[] {
+  const names = value
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((name) => name !== "");
+  const fault = names.find((name) => !/^[a-z0-9.-]+$/.test(name));
+  if (fault === undefined) return names;
+  throw usage(`--allow-host must be names of hosts without port, separated by commas, not ${fault}`);
 }
 
 /** Copies an environment without the API key, which the gateway now stores as a secret. */

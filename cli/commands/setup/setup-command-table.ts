@@ -37,6 +37,7 @@ export const devCommand: CommandEntry = {
     ["--serve", "only run the gateway, without chat and node, until Ctrl-C"],
     ["--port <n>", "port of the WebSocket API; 0 for any free port (default: the last one)"],
     ["--webhook-url <url>", "public address of the webhook, such as a tunnel's https address"],
+    ["--allow-host <names>", "hosts under which a tunnel or proxy forwards requests, besides the webhook's"],
     ["--fsync", "wait for the disk at every write, so that a power failure loses nothing"],
     ["--plain", "show answers unchanged, without Markdown styles"],
   ],
