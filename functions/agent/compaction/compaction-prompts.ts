@@ -1,4 +1,5 @@
 import type { Message } from "../../../shared/protocol/messages.ts";
+import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { shorten } from "../context/shorten.ts";
 
 /** The prompt of a model call that reads a conversation instead of taking part in it. */
@@ -55,25 +56,37 @@ Answer with <summary>the summary</summary>.${memories}`;
   return { systemPrompt: reader, text };
 }
 
+/** The gateway's tools that return what was remembered or said before: their results are not said again. */
+const retold = new Set(["gsv__memory", "gsv__what_do_i_know", "gsv__session_logs", "gsv__memory_history"]);
+
 /**
- * Renders messages as text for a model.
+ * Renders messages as text for a model, each with its local date and time, so that "tomorrow" has a date. The results of
+ * tools that repeat memories and other conversations are left out.
+ * @param timezone IANA name
  * @param maxOfResult max characters of each tool result; absent: unlimited
  */
-export function renderConversation(messages: readonly Message[], maxOfResult?: number): string {
-  return messages.map((message) => renderMessage(message, maxOfResult)).join("\n\n");
+export function renderConversation(
+  messages: readonly Message[],
+  timezone: string,
+  maxOfResult?: number,
+): string {
+  return messages.map((message) => renderMessage(message, timezone, maxOfResult)).join("\n\n");
 }
 
-function renderMessage(message: Message, maxOfResult?: number): string {
+function renderMessage(message: Message, timezone: string, maxOfResult?: number): string {
+  const { date, time, weekday } = localTime(message.timestamp, timezone);
+  const when = `${weekday} ${date} ${time}`;
   switch (message.role) {
     case "user":
-      return `[user]\n${blocksText(message.content)}`;
+      return `[user, ${when}]\n${blocksText(message.content)}`;
     case "toolResult": {
+      if (retold.has(message.toolName)) return `[result of ${message.toolName}]\n(left out)`;
       const text = blocksText(message.content);
       const shown = maxOfResult === undefined ? text : shorten(text, maxOfResult);
       return `[result of ${message.toolName}${message.isError ? ", an error" : ""}]\n${shown}`;
     }
     case "assistant":
-      return `[assistant]\n${blocksText(message.content)}`;
+      return `[assistant, ${when}]\n${blocksText(message.content)}`;
   }
 }
 

@@ -136,6 +136,7 @@ async function compactionText(
       state,
       model,
       contextWindow,
+      timezone: configuration.userTimezone,
       messages: removed,
       mostCharacters,
       withMemories: configuration.compaction.extractMemories,

@@ -50,7 +50,9 @@ export async function extractMemories(
   let answers = 0;
   let [refused, error]: (string | undefined)[] = [];
   for (const chunk of inChunks(unread, chunkCharacters).slice(-maxChunks)) {
-    const { systemPrompt, text } = memoriesPrompt(renderConversation(chunk, maxOfResult));
+    const { systemPrompt, text } = memoriesPrompt(
+      renderConversation(chunk, configuration.userTimezone, maxOfResult),
+    );
     const outcome = await agent.callModel({
       model,
       systemPrompt,

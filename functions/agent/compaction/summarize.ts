@@ -25,6 +25,8 @@ export interface SummaryRequest {
   model: ModelConfiguration;
   /** Tokens. */
   contextWindow: number;
+  /** IANA name; the messages are dated in it. */
+  timezone: string;
   /** The messages to summarize. A summary at their start is continued. */
   messages: readonly Message[];
   /** Max characters of the summary. */
@@ -75,9 +77,10 @@ export async function summarize(
   const found: string[] = [];
   const end = AbortSignal.any([interrupted, AbortSignal.timeout(request.timeoutMs)]);
   for (const chunk of request.silent ? [] : inChunks(fresh, contextWindow / 4 / rate)) {
-    const whole = renderConversation(chunk);
+    const whole = renderConversation(chunk, request.timezone);
     const small = renderConversation(
       chunk.map((message) => withoutOversized(message, contextWindow / 2 / rate)),
+      request.timezone,
     );
     const answer =
       (await ask(agent, request, whole, soFar, end, count)) ??

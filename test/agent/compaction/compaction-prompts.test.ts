@@ -50,10 +50,19 @@ describe("a request for a summary", () => {
       ],
       timestamp: 1,
     };
-    expect(renderConversation([picture, assistant("I look.", "a"), result("a", "done")])).toBe(
-      "[user]\nlook\n(an image, image/png)\n\n" +
-        '[assistant]\nI look.\n(calls Bash with {"command":"run a"})\n\n' +
+    expect(renderConversation([picture, assistant("I look.", "a"), result("a", "done")], "UTC")).toBe(
+      "[user, Friday 1970-01-02 00:00]\nlook\n(an image, image/png)\n\n" +
+        '[assistant, Friday 1970-01-02 00:00]\nI look.\n(calls Bash with {"command":"run a"})\n\n' +
         "[result of Bash]\ndone",
+    );
+  });
+
+  it("dates each message in the user's timezone, and does not repeat what the agent recalled", () => {
+    const asked = { ...user("meet Kim tomorrow"), timestamp: Date.parse("2026-11-23T23:30:00Z") };
+    const recalled = { ...result("a", "said by a group"), toolName: "gsv__session_logs" };
+    const text = renderConversation([asked, recalled], "Europe/Madrid");
+    expect(text).toBe(
+      "[user, Tuesday 2026-11-24 00:30]\nmeet Kim tomorrow\n\n[result of gsv__session_logs]\n(left out)",
     );
   });
 
