@@ -58,6 +58,10 @@ export const resources = {
   schedules: { arn: ({ schedules }) => `${schedules}/*`, wildcard: madeAtRunTime },
   scheduleRole: { arn: ({ scheduleRole }) => scheduleRole },
   secrets: { arn: ({ parameters }) => `${parameters}/secrets/*`, wildcard: madeAtRunTime },
+  channelSecrets: {
+    arn: ({ parameters }) => `${parameters}/secrets/channels/*`,
+    wildcard: "the user adds accounts at run time",
+  },
   foundationModels: {
     arn: ({ foundationModels }) => `${foundationModels}/*`,
     wildcard: "the user chooses the model at run time, and a profile chooses its region",
@@ -117,6 +121,15 @@ const wholeTable: Grant = {
     "dynamodb:Query",
   ],
 };
+/**
+ * A condition on the partition keys of items. Only for actions that name a key: for a request without one, IAM regards
+ * `ForAllValues` as true.
+ */
+const partitions = (...keys: string[]): Grant["when"] => ({
+  "ForAllValues:StringLike": { "dynamodb:LeadingKeys": keys },
+});
+/** The partitions in which messages of platforms are received: sessions, receipts, pairing requests, activity, faults. */
+const inbound = ["S#*", "RX#*", "TX#*", "PAIR", "ACTIVE#*", "CHANNEL", "FAULT"];
 const manageConnections = ["execute-api:ManageConnections"];
 
 export const grants: Record<FunctionName, readonly Grant[]> = {
@@ -140,9 +153,15 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     ownLog,
   ],
   webhook: [
-    { resource: "table", actions: ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"] },
+    // Anybody can call this function: it reaches neither tokens nor jobs, and cannot change the configuration.
+    { resource: "table", actions: ["dynamodb:GetItem"], when: partitions("CONFIG", ...inbound) },
+    {
+      resource: "table",
+      actions: ["dynamodb:PutItem", "dynamodb:UpdateItem"],
+      when: partitions(...inbound),
+    },
     wakeAgent,
-    { resource: "secrets", actions: ["ssm:GetParameter"] },
+    { resource: "channelSecrets", actions: ["ssm:GetParameter"] },
     ownLog,
   ],
   timer: [

@@ -92,6 +92,13 @@ export function authorizer(template: TemplateJson): RoleAuthorizer {
   const used = new Set<Permission>();
   const decisions = new Map<string, string | undefined>();
 
+  /** Without condition keys that no permission for the action has, so that equal requests are decided once. */
+  const conditionsOf = (name: FunctionName, action: string, context: Context): Context => {
+    const conditions = policies[name].filter((permission) => permission.action === action);
+    const names = JSON.stringify(conditions.map(({ condition }) => condition));
+    return Object.fromEntries(Object.entries(context).filter(([key]) => names.includes(`"${key}"`)));
+  };
+
   const decide = (name: FunctionName, action: string, resource: string, context: Context) => {
     const allowing = policies[name].filter((permission) => allows(permission, action, resource, context));
     for (const permission of allowing) used.add(permission);
@@ -99,7 +106,8 @@ export function authorizer(template: TemplateJson): RoleAuthorizer {
       ? undefined
       : `the role of ${name} does not allow ${action} on ${resource} with ${JSON.stringify(context)}`;
   };
-  const refusal = (name: FunctionName, action: string, resource: string, context: Context = {}) => {
+  const refusal = (name: FunctionName, action: string, resource: string, given: Context = {}) => {
+    const context = conditionsOf(name, action, given);
     const key = JSON.stringify([name, action, resource, context]);
     if (!decisions.has(key)) decisions.set(key, decide(name, action, resource, context));
     return decisions.get(key);
@@ -140,7 +148,7 @@ function allows(permission: Permission, action: string, resource: string, contex
         principal: roleArn("function"),
         action,
         resource: { resource, accountId },
-        contextVariables: context,
+        contextVariables: contextOf(context),
       },
       identityPolicies: [{ name: "permission", policy: { Version: "2012-10-17", Statement: [statement] } }],
       serviceControlPolicies: [],
@@ -149,6 +157,11 @@ function allows(permission: Permission, action: string, resource: string, contex
     {},
   );
   return result === "Allowed";
+}
+
+/** `dynamodb:LeadingKeys` has several values. */
+function contextOf({ "dynamodb:LeadingKeys": key, ...context }: Context): Record<string, string | string[]> {
+  return key === undefined ? context : { ...context, "dynamodb:LeadingKeys": [key] };
 }
 
 function describe({ name, permission }: { name: FunctionName; permission: Permission }): string {

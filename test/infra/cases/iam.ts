@@ -50,6 +50,28 @@ export function iamCases(): void {
       expect(roles.refusal("webhook", "s3:GetObject", `${bucket}/agents/main/SOUL.md`)).toBeDefined();
     });
 
+    test("of the webhook reaches neither tokens nor secrets other than its channels', and changes no settings", () => {
+      const refusal = (action: string, pk: string) =>
+        roles.refusal("webhook", `dynamodb:${action}`, table, { "dynamodb:LeadingKeys": pk });
+      for (const pk of ["S#agent:main:main", "RX#telegram#default#1", "PAIR", "ACTIVE#main", "CHANNEL"])
+        for (const action of ["GetItem", "PutItem", "UpdateItem"])
+          expect(refusal(action, pk), pk).toBeUndefined();
+      for (const pk of ["TOKEN", "CRON", "CONN#1", "PEER#client", "ID#node", "PAIR#x", "xS#1", "HEARTBEAT"])
+        for (const action of ["GetItem", "PutItem", "UpdateItem", "DeleteItem"])
+          expect(refusal(action, pk), pk).toBeDefined();
+      expect(refusal("GetItem", "CONFIG")).toBeUndefined();
+      expect(refusal("UpdateItem", "CONFIG")).toBeDefined();
+      const secret = (path: string) =>
+        roles.refusal(
+          "webhook",
+          "ssm:GetParameter",
+          `arn:aws:ssm:us-east-1:000000000000:parameter/gsv/local/secrets/${path}`,
+        );
+      expect(secret("channels/telegram/accounts/default/botToken")).toBeUndefined();
+      for (const path of ["apiKeys/anthropic", "transcription/apiKey", "channels", "auth/token"])
+        expect(secret(path), path).toBeDefined();
+    });
+
     test("allows only under its condition", () => {
       const pass = (service?: string) =>
         roles.refusal(

@@ -10,7 +10,7 @@ import {
 import { isRecord, type JsonRecord, parseRecord } from "../../../../local/http/json.ts";
 import type { ItemStore } from "../../../../local/items/item-store.ts";
 import { ValidationException } from "../../../../local/items/item-validation.ts";
-import { type Authorize, callerOf, requireAccess } from "../access.ts";
+import { type AccessRequest, type Authorize, callerOf, requireAccess } from "../access.ts";
 import { errorBody, invalid, unreadable } from "./dynamodb-error.ts";
 import { batchGetItem, batchWriteItem } from "./operations/batch-operations.ts";
 import { deleteItem, getItem, putItem, updateItem } from "./operations/item-operations.ts";
@@ -66,7 +66,12 @@ async function perform(request: HttpRequest, options: DynamoDBOptions): Promise<
   const accessKeyId = callerOf(request);
   if (options.authorize !== undefined) {
     for (const resource of dynamoDBResources(`arn:aws:dynamodb:${region}:${accountId}`, body)) {
-      requireAccess(options.authorize, { accessKeyId, action: `dynamodb:${name}`, resource }, 400);
+      const context = leadingKey(body);
+      requireAccess(
+        options.authorize,
+        { accessKeyId, action: `dynamodb:${name}`, resource, ...context },
+        400,
+      );
     }
   }
   const operation = Object.hasOwn(operations, name) ? operations[name] : undefined;
@@ -109,6 +114,14 @@ function dynamoDBResources(accountPrefix: string, body: string): string[] {
   if (typeof input.TableName !== "string") return ["*"];
   const table = tableArn(input.TableName);
   return [typeof input.IndexName === "string" ? `${table}/index/${input.IndexName}` : table];
+}
+
+/** The condition key with the partition key of the request's item; empty for other requests. */
+function leadingKey(body: string): Pick<AccessRequest, "context"> {
+  const { Key, Item } = parseRecord(body) ?? {};
+  const item = isRecord(Key) ? Key : Item;
+  const value = isRecord(item) && isRecord(item.pk) ? item.pk.S : undefined;
+  return typeof value === "string" ? { context: { "dynamodb:LeadingKeys": value } } : {};
 }
 
 /**
