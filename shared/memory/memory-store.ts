@@ -1,7 +1,8 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Memory, MemoryRecord, MemoryType } from "../protocol/memory-schemas.ts";
-import { rankTurns } from "../recall/ranking.ts";
+import { questionTerms, rankTurns } from "../recall/ranking.ts";
 import { createTurnIndex } from "../recall/turn-index.ts";
+import { termsOf } from "../recall/words.ts";
 import { localTime } from "../runtime/zoned-time.ts";
 import { type Audience, checkWritable } from "../workspace/privacy.ts";
 import { dailyMemoryPath } from "../workspace/workspace-paths.ts";
@@ -31,7 +32,12 @@ export interface MemoryUse {
 /** A memory that answers a question, with its rank in the answer: 1, 2, … */
 export interface RecalledMemory extends Memory {
   rank: number;
+  /** It answers the question, rather than only sharing a word with it. */
+  isHit: boolean;
 }
+
+/** A hit has at least this share of the best score, and a term of the question that at most so many memories have. */
+const hit = { ofBest: 0.5, holders: 2, ofMemories: 0.01 };
 
 /** The origin of a new memory. */
 export type MemoryOrigin = Pick<MemoryRecord, "sessionKey" | "sessionId" | "kind" | "by"> & {
@@ -67,13 +73,23 @@ export async function recall(
   limit: number,
 ): Promise<RecalledMemory[]> {
   const known = [...joined(await files.list(agentId, audience), new Map()).values()];
-  const ranked = query.trim() === "" ? known : rankMemories(known, query, timezone);
+  const ranked =
+    query.trim() === ""
+      ? known.map((memory) => ({ memory, isHit: false }))
+      : rankMemories(known, query, timezone);
   const found = ranked.slice(0, limit);
   // Read only the records of the answer: there is a record for every memory that ever existed.
-  const records = limit > maxSingly ? await ledger.all(agentId) : await recordsOf(ledger, agentId, found);
-  return found.map((memory, i) => {
+  const records =
+    limit > maxSingly
+      ? await ledger.all(agentId)
+      : await recordsOf(
+          ledger,
+          agentId,
+          found.map(({ memory }) => memory),
+        );
+  return found.map(({ memory, isHit }, i) => {
     const record = records.get(memory.id);
-    return { ...memory, ...(record ? { record } : {}), rank: i + 1 };
+    return { ...memory, ...(record ? { record } : {}), rank: i + 1, isHit };
   });
 }
 
@@ -165,14 +181,26 @@ function noMemory(agentId: string, id: string): PeerError {
 }
 
 /** Memories that match a question, best first, by their words and by the day of their note. */
-function rankMemories(memories: readonly Memory[], question: string, timezone: string): Memory[] {
+function rankMemories(
+  memories: readonly Memory[],
+  question: string,
+  timezone: string,
+): { memory: Memory; isHit: boolean }[] {
   const index = createTurnIndex(timezone);
   for (const [place, { id, text, places }] of memories.entries()) {
     // Index each as a separate conversation: its neighbours in the file are unrelated.
     const turn = { n: place + 1, ts: dayOf(places), role: "user", text } as const;
     index.add({ sessionKey: "", sessionId: id }, [turn]);
   }
-  return rankTurns([index], question, memories.length).flatMap(({ turn }) => memories[turn.n - 1] ?? []);
+  const few = Math.max(hit.holders, hit.ofMemories * memories.length);
+  const rare = new Set(questionTerms(question).filter((term) => index.postings(term).length <= few));
+  const ranked = rankTurns([index], question, memories.length);
+  const atLeast = (ranked[0]?.score ?? 0) * hit.ofBest;
+  return ranked.flatMap(({ turn, score }) => {
+    const memory = memories[turn.n - 1];
+    const isHit = score >= atLeast && termsOf(turn.text).some((term) => rare.has(term));
+    return memory ? [{ memory, isHit }] : [];
+  });
 }
 
 /** Noon of the newest day whose note contains a memory, epoch ms; 0 when only MEMORY.md does. */

@@ -54,14 +54,30 @@ const timer = (): Timer =>
 
 describe("a recall", () => {
   it("I26: is one event, with each memory that it found and its place", async () => {
-    await recall("green tea");
+    await recall("green tea of Harbour Street");
     const [event, ...others] = await counted();
     expect(others).toEqual([]);
-    expect(event).toMatchObject({ query: "green tea", at: bench.now });
+    expect(event).toMatchObject({ query: "green tea of Harbour Street", at: bench.now });
     expect(event?.hits).toMatchObject([
       { rank: 1, path: "memory/2026-04-24.md" },
       { rank: 2, path: "memory/2026-04-24.md" },
     ]);
+  });
+
+  it("counts only the memories that answer the question, not those that share a common word with it", async () => {
+    for (const fact of ["works in Basel", "plays the cello", "has two cats"])
+      await bench.remember(`Zoe ${fact}`);
+    await bench.remember("Zoe is allergic to peanuts");
+    for (const query of ["is Zoe allergic?", "Zoe's allergic reactions", "peanuts and Zoe", "Zoe"])
+      await recall(query);
+    const hits = (await counted()).map((event) => event.hits.length);
+    const [{ id } = { id: "" }] = await bench.memories.recall(
+      { agentId: bench.agentId, audience: "main", now: bench.now, timezone: "UTC" },
+      "peanuts",
+      1,
+    );
+    expect(hits).toEqual([1, 1, 1]);
+    expect((await counted()).every((event) => event.hits[0]?.memory === id)).toBe(true);
   });
 
   it("I26: that is repeated after a crash is one event, and one without a question or an answer is none", async () => {
@@ -160,7 +176,7 @@ describe("the time of a sweep", () => {
     expect((await readDream(state.table, bench.agentId)).last).toBeUndefined();
     bench.now = first + 130_000;
     await sweepDue(timer());
-    expect((await readDream(state.table, bench.agentId)).last).toMatchObject({ candidates: 2 });
+    expect((await readDream(state.table, bench.agentId)).last).toMatchObject({ candidates: 1 });
   });
 
   it("I36: a sweep that was killed is gone on with by the sweep of what is overdue", async () => {

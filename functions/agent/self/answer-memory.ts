@@ -61,7 +61,8 @@ async function recall(
 ): Promise<NativeOutcome> {
   const found = await memories.recall(use, query, limit);
   const result = { memories: found.map(memoryResult), count: found.length };
-  return { ok: true, result, inParallel: countRecall(context, query, found) };
+  const hits = found.filter(({ isHit }) => isHit);
+  return { ok: true, result, inParallel: countRecall(context, query, hits) };
 }
 
 /**
@@ -71,15 +72,15 @@ async function recall(
 async function countRecall(
   { agent, turn: { agentId }, address: { sessionKey, runId, step, callId } }: ToolCallContext,
   query: string,
-  found: readonly RecalledMemory[],
+  hits: readonly RecalledMemory[],
 ): Promise<void> {
-  if (query.trim() === "" || found.length === 0) return;
+  if (hits.length === 0) return;
   try {
     const configuration = await agent.configuration.load();
     const isOwn = dreamKinds.includes(sessionKind(sessionKey, keyRules(configuration)));
     if (!isOwn || !dreamSettings(configuration, agentId).enabled) return;
     const now = agent.now();
-    const event = recallEvent(`${runId}.${step}.${callId}`, query, now, found);
+    const event = recallEvent(`${runId}.${step}.${callId}`, query, now, hits);
     await Promise.all([
       recordRecall(agent.table, agentId, event),
       planDream(agent, agentId, configuration, now),
