@@ -105,8 +105,8 @@ function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
-/** Checks that JSON Schema cannot express; they apply only when a call is parsed. */
-const unannounced = ["check", "trim", "max_length"];
+/** Checks that JSON Schema cannot express, or that models pass unasked; they apply only when a call is parsed. */
+const unannounced = ["check", "trim", "min_length", "max_length", "min_value", "regex"];
 
 /** The JSON Schema of a tool's arguments. */
 export interface InputSchema extends Record<string, unknown> {
@@ -121,5 +121,12 @@ export interface InputSchema extends Record<string, unknown> {
  */
 export function inputSchemaOf(entries: v.ObjectEntries): InputSchema {
   const { $schema: _dialect, ...schema } = toJsonSchema(v.object(entries), { ignoreActions: unannounced });
-  return schema as InputSchema;
+  return JSON.parse(JSON.stringify(schema, withoutNoise)) as InputSchema;
+}
+
+/** Omits what says nothing to a model, because each byte is paid for in every request. */
+function withoutNoise(name: string, value: unknown): unknown {
+  const isEmpty = (name === "description" && value === "") || (name === "required" && String(value) === "");
+  const isNeverReached = name === "maximum" && typeof value === "number" && value >= 1_000_000;
+  return isEmpty || isNeverReached ? undefined : value;
 }

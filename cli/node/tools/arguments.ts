@@ -3,16 +3,17 @@ import * as v from "valibot";
 /** The values of arguments, by name. */
 export type ArgumentValues<E extends v.ObjectEntries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
 
-// Each check's message completes the error text "Tool: name must be …", which the model reads.
+// Each check's message completes the error text "Tool: name must be …", which the model reads. A description is for what name and
+// tool do not say.
 
 /** A string that is not empty. */
-export function text(description: string) {
+export function text(description = "") {
   const message = "a non-empty string";
   return v.pipe(v.string(message), v.minLength(1, message), v.description(description));
 }
 
 /** A string, possibly empty. */
-export function content(description: string) {
+export function content(description = "") {
   return v.pipe(v.string("a string"), v.description(description));
 }
 
@@ -41,7 +42,7 @@ export function integerBetween(min: number, max: number, description: string) {
 }
 
 /** True or false; absent means false. */
-export function flag(description: string) {
+export function flag(description = "") {
   return v.optional(v.pipe(v.boolean("true or false"), v.description(description)));
 }
 

@@ -16,31 +16,16 @@ const longestTimeoutMs = 2 ** 31 - 1;
 export const bashTool = nodeTool({
   name: "Bash",
   description:
-    "Run a command in a login shell on this machine. Returns its status, exit code and output (standard output and " +
-    "standard error together, the last 200,000 characters). Standard input is empty. The command and everything it " +
-    "started are ended at the timeout. For a command that may take longer than a minute, or a server, set background " +
-    "or yieldMs: the answer then carries a sessionId to be used with Process.",
+    "Run a command in a login shell on this machine. Returns stdout and stderr together, the last 200,000 " +
+    "characters. Standard input is empty. The timeout ends the command and all it started. For a server, or longer than " +
+    "a minute, set background or yieldMs: the answer has a sessionId for Process.",
   capability: "shell.exec",
   arguments: {
-    command: text("The command line to run."),
-    workdir: v.optional(
-      text("Folder to run it in: absolute, or relative to the workspace. Default: the workspace."),
-    ),
-    timeout: v.optional(
-      integerBetween(
-        1,
-        longestTimeoutMs,
-        "Milliseconds until the command is ended, in the background too. Default: 300000.",
-      ),
-    ),
-    background: flag("Answer at once and leave the command running."),
-    yieldMs: v.optional(
-      integerBetween(
-        10,
-        120_000,
-        "Wait this many milliseconds; a command that is not over by then goes on in the background.",
-      ),
-    ),
+    command: text(),
+    workdir: v.optional(text("Absolute, or relative to the workspace. Default: the workspace")),
+    timeout: v.optional(integerBetween(1, longestTimeoutMs, "Also in the background. Default: 300000 ms")),
+    background: flag("Answer at once; the command goes on"),
+    yieldMs: v.optional(integerBetween(10, 120_000, "Goes on in the background after this time")),
   },
   async run(args, context) {
     const { command, timeout: timeoutMs = defaultTimeoutMs, background = false, yieldMs } = args;

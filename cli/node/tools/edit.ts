@@ -11,14 +11,14 @@ const maxFileBytes = 50 * 1024 * 1024;
 export const editTool = nodeTool({
   name: "Edit",
   description:
-    "Replace text in a file of this machine. oldString must be exactly what the file holds, white space included and " +
-    "without the line numbers of Read, and must occur once, unless replaceAll is set.",
+    "Replace text in a file of this machine. oldString must be the file's exact text, without Read's line numbers, and " +
+    "occur once, unless replaceAll is true.",
   capability: "filesystem.edit",
   arguments: {
-    path: text("Absolute, ~/…, or relative to the workspace."),
-    oldString: text("The text to replace."),
-    newString: content("The text to put in its place; may be empty."),
-    replaceAll: flag("Replace every occurrence. Default: false."),
+    path: text(),
+    oldString: text(),
+    newString: content(),
+    replaceAll: flag(),
   },
   async run(args, context) {
     const { oldString, newString, replaceAll } = args;
@@ -57,12 +57,11 @@ async function readText(path: string): Promise<string> {
 export const writeTool = nodeTool({
   name: "Write",
   description:
-    "Write a text file on this machine, replacing what it held; missing folders are created. To change a part of a " +
-    "file use Edit.",
+    "Write a whole UTF-8 text file on this machine; missing folders are created. To change a part, use Edit.",
   capability: "filesystem.write",
   arguments: {
-    path: text("Absolute, ~/…, or relative to the workspace."),
-    content: content("The whole content, written as UTF-8."),
+    path: text(),
+    content: content(),
   },
   async run(args, context) {
     const path = resolvePath(context.workspace, args.path);

@@ -15,13 +15,12 @@ const statBatch = 64;
 export const globTool = nodeTool({
   name: "Glob",
   description:
-    "Find files of this machine by name. Supports * ? ** {a,b} [a-z]; *.ts is one folder, **/*.ts every folder below " +
-    "it. Returns files, newest first: relative to the workspace when inside it, otherwise absolute, at most 1,000. " +
-    "node_modules, .git and .gsv are left out unless the pattern names them.",
+    "Find files of this machine by name, at most 1,000, newest first. Supports * ? ** {a,b} [a-z]; **/*.ts is every " +
+    "folder below. node_modules, .git and .gsv are omitted unless the pattern names them.",
   capability: "filesystem.list",
   arguments: {
-    pattern: text("For example src/**/*.{ts,tsx}, or ~/notes/*.md."),
-    path: v.optional(text("Folder the pattern starts from. Default: the workspace.")),
+    pattern: text("Such as src/**/*.{ts,tsx} or ~/notes/*.md"),
+    path: v.optional(text("Default: the workspace")),
   },
   async run(args, context) {
     const { pattern } = args;

@@ -27,16 +27,13 @@ interface Match {
 export const grepTool = nodeTool({
   name: "Grep",
   description:
-    "Search the text files of this machine, line by line, with a JavaScript regular expression ((?i) at its beginning " +
-    "ignores case). Returns at most 100 matches with path, line number (counted from 1) and the line. Binary files, " +
-    "node_modules, .git and .gsv are left out.",
+    "Search text files of this machine by line with a JavaScript regular expression; (?i) at its beginning ignores " +
+    "case. At most 100 matches. node_modules, .git and .gsv are omitted.",
   capability: "text.search",
   arguments: {
-    pattern: text("The regular expression."),
-    path: v.optional(text("File or folder to search. Default: the workspace.")),
-    include: v.optional(
-      text("Glob of the files to search: of their names (*.ts), or, with a /, of their paths below path."),
-    ),
+    pattern: text(),
+    path: v.optional(text("File or folder. Default: the workspace")),
+    include: v.optional(text("Glob of names (*.ts) or, with a /, of paths below path")),
   },
   async run(args, context) {
     const pattern = new LinePattern(args.pattern);

@@ -12,17 +12,16 @@ const maxLines = 10_000;
 export const processTool = nodeTool({
   name: "Process",
   description:
-    "Look after commands that Bash left running in the background; they can be asked about for 30 minutes after their " +
-    "end. list: every session. poll: status, and the output since the last poll. log: lines of the output kept, by " +
-    "default the last 200. write: send data to the command's input as it is. submit: the same with a line feed at the " +
-    "end. kill: end the command and everything it started.",
+    "Manage commands that Bash left in the background, until 30 minutes after their end. list: all. poll: status and " +
+    "new output. log: lines of the kept output, by default the last 200. write: send data to the input " +
+    "as it is. submit: the same with a line feed. kill: end the command and all it started.",
   capability: "shell.exec",
   arguments: {
     action: choice(["list", "poll", "log", "write", "submit", "kill"]),
-    sessionId: v.optional(text("Needed by every action but list.")),
-    data: v.optional(content("For write and submit.")),
-    offset: v.optional(integerFrom(0, "For log: the first line, counted from 0.")),
-    limit: v.optional(integerBetween(1, maxLines, "For log: lines. Default: 200.")),
+    sessionId: v.optional(text("For all but list")),
+    data: v.optional(content()),
+    offset: v.optional(integerFrom(0, "log: first line, from 0")),
+    limit: v.optional(integerBetween(1, maxLines, "log: number of lines")),
   },
   async run(args, context) {
     const { action } = args;

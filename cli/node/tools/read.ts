@@ -18,14 +18,13 @@ const maxContentBytes = 100_000;
 export const readTool = nodeTool({
   name: "Read",
   description:
-    "Read a file of this machine. Text comes as lines, each with its number (counted from 1) and a tab before it, up " +
-    "to 2,000 lines or 100 KB at a time; when there is more, the answer says truncated and gives the nextOffset. An " +
-    "image (PNG, JPEG, GIF, WebP, up to 10 MB) is shown. Other binary files are refused.",
+    "Read a text file of this machine with numbered lines (from 1), up to 100 KB, or an image (PNG, JPEG, GIF, WebP, up " +
+    "to 10 MB). If truncated, go on at nextOffset.",
   capability: "filesystem.read",
   arguments: {
-    path: text("Absolute, ~/…, or relative to the workspace."),
-    offset: v.optional(integerFrom(0, "Lines to skip: offset 10 begins with line number 11. Default: 0.")),
-    limit: v.optional(integerBetween(1, maxLines, "Lines at most. Default: 2000.")),
+    path: text("Absolute, ~/…, or relative to the workspace"),
+    offset: v.optional(integerFrom(0, "Lines to skip. Default: 0")),
+    limit: v.optional(integerBetween(1, maxLines, "Lines. Default: 2000")),
   },
   async run(args, context) {
     const path = resolvePath(context.workspace, args.path);

@@ -24,6 +24,7 @@ import {
   safety,
   skillsText,
   toolCallStyle,
+  toolingText,
   workspaceFilesText,
   workspaceText,
 } from "./prompt-texts.ts";
@@ -92,7 +93,7 @@ function contentText({ agentId, audience, role, basePrompt, tools, files, skills
   );
   return [
     basePrompt.trim(),
-    toolingSection(tools),
+    tools.length > 0 ? toolingText : "",
     toolCallStyle,
     tools.some(({ name }) => name === contextTools.activate) ? contextText : "",
     safety,
@@ -171,7 +172,7 @@ function runtimeSection(runtime: PromptRuntime): string {
     `- Model: ${runtime.model}`,
     `- Timezone: ${runtime.timezone}`,
     `- Machines: ${runtime.machines}`,
-    "- What changes is in <gateway> at the end of a message: the time, its channel, machines, changed files.",
+    "- <gateway> at the end of a message: the time, its channel, changed machines and files.",
   ];
   return `## Runtime\n\n${lines.join("\n")}\n`;
 }
@@ -227,33 +228,6 @@ function skillEntry(skill: ListedSkill): string {
 
 function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-/** Max characters of a tool's description. The model also gets each tool's whole definition, so one line is enough here. */
-const maxDescription = 160;
-
-/** The section "Tooling": one line per tool, native tools first, then grouped by node. Empty without tools. */
-function toolingSection(tools: ToolDefinition[]): string {
-  if (tools.length === 0) return "";
-  const groups = new Map<string, string[]>([["gsv", []]]);
-  for (const { name, description } of tools) {
-    const owner = name.split("__", 1)[0] ?? name;
-    const lines = groups.get(owner) ?? [];
-    lines.push(`- ${name}${summary(description)}`);
-    groups.set(owner, lines);
-  }
-  const texts: string[] = ["## Tooling"];
-  for (const [owner, lines] of groups) {
-    if (lines.length === 0) continue;
-    texts.push(owner === "gsv" ? "### Native" : `### Machine ${owner}`, lines.join("\n"));
-  }
-  return texts.join("\n\n");
-}
-
-function summary(description: string): string {
-  const line = description.trim().split("\n", 1)[0] ?? "";
-  if (line === "") return "";
-  return line.length <= maxDescription ? `: ${line}` : `: ${head(line, maxDescription)}…`;
 }
 
 /** The heading of a section that dreaming has added: `## Dreamed 2026-04-23 03:00 UTC`. */

@@ -258,22 +258,9 @@ describe("the prompt's caps", () => {
 });
 
 describe("tools, skills and runtime in the prompt", () => {
-  it("groups tools by machine, native ones first, one line each", () => {
-    const tools = [
-      tool("server__Bash", "Runs a command.\nWith a second line."),
-      tool("laptop__Read"),
-      tool("server__Write", "x".repeat(500)),
-      tool("gsv__ReadFile", "Reads a file."),
-    ];
-    expect(sectionOf({ ...full, tools }, "## Tooling")?.split("\n\n")).toEqual([
-      "## Tooling",
-      "### Native",
-      "- gsv__ReadFile: Reads a file.",
-      "### Machine server",
-      `- server__Bash: Runs a command.\n- server__Write: ${"x".repeat(160)}…`,
-      "### Machine laptop",
-      "- laptop__Read",
-    ]);
+  it("says how tools are named, and leaves the rest to their definitions", () => {
+    expect(sectionOf(full, "## Tooling")).toContain("`{machine}__…`");
+    expect(prompt(full).text).not.toContain("Runs a command.");
   });
 
   it("lists skills with name, description, location and path, escaped", () => {
@@ -302,7 +289,7 @@ describe("tools, skills and runtime in the prompt", () => {
         "- Model: anthropic/some-model",
         "- Timezone: Europe/Berlin",
         "- Machines: laptop (linux)",
-        "- What changes is in <gateway> at the end of a message: the time, its channel, machines, changed files.",
+        "- <gateway> at the end of a message: the time, its channel, changed machines and files.",
         "",
       ].join("\n"),
     );

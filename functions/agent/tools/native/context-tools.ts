@@ -7,12 +7,7 @@ import { describeModel } from "../../model/resolve-model.ts";
 import { type ContextAction, changeObject } from "../../objects/change-object.ts";
 import { type NativeOutcome, nativeTool, type ToolCallContext } from "./native-tool.ts";
 
-const id = v.pipe(
-  v.string(),
-  v.minLength(1),
-  v.maxLength(1100),
-  v.description("Of a call, or file:gsv:{path}"),
-);
+const id = v.pipe(v.string(), v.minLength(1), v.maxLength(1100));
 
 /** Plans a change. It takes effect once its result is in the transcript. */
 async function change(
@@ -35,7 +30,8 @@ const isOffered = (configuration: Configuration, agentId: string) =>
 
 export const activate = nativeTool({
   name: contextTools.activate,
-  description: "Show yourself an object's content again from the next step on: an earlier result, or a file.",
+  description:
+    "Show an object from your next step on: an earlier result (id of its call) or a file (file:gsv:{path}).",
   arguments: { id },
   repeatable: true,
   forGuests: false,
@@ -45,7 +41,7 @@ export const activate = nativeTool({
 
 export const deactivate = nativeTool({
   name: contextTools.deactivate,
-  description: "Take an object's content out of what you see. It can be activated again.",
+  description: "Hide an object until it is activated again.",
   arguments: { id },
   repeatable: true,
   forGuests: false,
@@ -55,8 +51,7 @@ export const deactivate = nativeTool({
 
 export const pin = nativeTool({
   name: contextTools.pin,
-  description:
-    "Keep an object's content, as it is now, in what you see until you unpin it with pinned false.",
+  description: "Keep showing an object as it is now, until you unpin it with pinned false.",
   arguments: { id, pinned: v.optional(v.boolean()) },
   repeatable: true,
   forGuests: false,

@@ -11,8 +11,8 @@ const job = v.pipe(
       v.pipe(
         v.union([v.string(), v.looseObject({})]),
         v.description(
-          'In words: "in 20 minutes", "tomorrow 9:15am", "2026-02-14 09:30", "every 2 hours", "every weekday at 7:30", "30 7 * * 1-5". ' +
-            "Or {kind: at, at | atMs | in | inSeconds}, {kind: every, everyMs | everyMinutes | everyHours | everyDays, anchor?}, {kind: cron, expr, tz?}. Default timezone: the user's",
+          "in 20 minutes; tomorrow 9:15am; 2026-02-14 09:30; every 2 hours; every weekday at 7:30; 30 7 * * 1-5; " +
+            "or {kind: every, everyMs, anchor?} or {kind: cron, expr, tz?}. Default timezone: the user's",
         ),
       ),
     ),
@@ -20,20 +20,21 @@ const job = v.pipe(
       v.pipe(
         v.looseObject({}),
         v.description(
-          "{mode: task, message, model?, thinking?, timeoutSeconds?, deliver?, channel?, to?, accountId?, peerKind?, bestEffortDeliver?}: you work on message in a session of its own, " +
-            "and your answer goes to channel and to, by default where this conversation is held. {mode: systemEvent, text}: text is put into the main session",
+          "{mode: task, message, model?, thinking?, timeoutSeconds?, deliver?, channel?, to?, accountId?, peerKind?, bestEffortDeliver?}: " +
+            "you work on message in a session of its own; the answer goes to channel and to, by default here. " +
+            "{mode: systemEvent, text}: puts text into the main session",
         ),
       ),
     ),
     enabled: v.optional(v.boolean()),
     deleteAfterRun: v.optional(v.boolean()),
   }),
-  v.description("For add. patch of update has the same fields"),
+  v.description("For add; patch for update is alike"),
 );
 
 const cronArguments = {
   action: v.picklist(["status", "list", "add", "update", "remove", "run", "runs"]),
-  id: v.optional(v.pipe(v.string(), v.description("The job: for update, remove, run"))),
+  id: v.optional(v.pipe(v.string(), v.description("For update, remove, run"))),
   mode: v.optional(v.pipe(v.picklist(["due", "force"]), v.description("For run. force: now, needs id"))),
   agentId: v.optional(v.string()),
   includeDisabled: v.optional(v.boolean()),
@@ -41,13 +42,13 @@ const cronArguments = {
   offset: v.optional(count(0, 1_000_000)),
   job: v.optional(job),
   patch: v.optional(v.looseObject({})),
-  jobId: v.optional(v.pipe(v.string(), v.description("For runs: only those of this job"))),
+  jobId: v.optional(v.pipe(v.string(), v.description("For runs"))),
 };
 export const cronTool = nativeTool({
   name: "gsv__Cron",
   description:
-    "Scheduled jobs: reminders, reports, regular tasks. A job's message must say everything that is needed: it is read without this conversation. " +
-    "Tell the user the time of the next run (nextRunAtMs) in their timezone.",
+    "Scheduled jobs: reminders, reports, regular tasks. message must say all that is needed: it is read without this conversation. " +
+    "Tell the user the next run (nextRunAtMs) in their timezone.",
   arguments: cronArguments,
   repeatable: false,
   forGuests: false,

@@ -21,27 +21,20 @@ const named = (maxLength: number, description: string) =>
 
 const messageArguments = {
   text: v.optional(v.pipe(v.string(), v.maxLength(100_000))),
-  channel: named(256, `${Object.keys(channels).join(", ")}, or what a bridge attaches`),
-  to: named(
-    256,
-    "The channel's id: a Telegram chat, a WhatsApp number, a Slack or Discord channel. A thread is room/thread",
-  ),
+  channel: named(256, `${Object.keys(channels).join(", ")}, or a bridge's`),
+  to: named(256, "Telegram chat, WhatsApp number, Slack or Discord channel; a thread is room/thread"),
   peerKind: v.optional(v.pipe(v.picklist(["dm", "group", "channel", "thread"]), v.description("Default dm"))),
-  accountId: named(256, "The account to send by. Default: default"),
-  replyToId: named(256, "Id of the message that this answers"),
-  media: named(
-    4096,
-    "A file to send: media/… as notes of this conversation name it, gsv:path of your workspace, or https://…",
-  ),
+  accountId: named(256, ""),
+  replyToId: named(256, ""),
+  media: named(4096, "File: media/… as named here, gsv:path of your workspace, or https://…"),
 };
 type Args = v.InferOutput<v.ObjectSchema<typeof messageArguments, undefined>>;
 
 export const message = nativeTool({
   name: "gsv__Message",
   description:
-    "Send a message to a person or a room on a channel, now. Your answer goes to the sender automatically: " +
-    "use this to write to somebody else, and to send a file to anybody. Without channel and to, it goes where " +
-    "this conversation was last held on a channel.",
+    "Send a message or file to a person or room on a channel now, by default where this conversation was last on one. " +
+    "Your answer to the sender goes automatically.",
   arguments: messageArguments,
   alsoRequired: ["text"],
   repeatable: false,

@@ -119,12 +119,13 @@ export function nativeTool<E extends v.ObjectEntries>(tool: {
 }): NativeTool {
   const { name, description, arguments: entries, alsoRequired = [], ...rest } = tool;
   const { required = [], ...inputSchema } = inputSchemaOf(entries);
+  const announced = [...required, ...alsoRequired];
   return {
     ...rest,
     definition: {
       name,
       description,
-      inputSchema: { ...inputSchema, required: [...required, ...alsoRequired], additionalProperties: false },
+      inputSchema: { ...inputSchema, ...(announced.length > 0 ? { required: announced } : {}) },
     },
     schema: v.object(entries),
   };

@@ -12,11 +12,11 @@ const end = (description: string) =>
 export const transfer = nativeTool({
   name: "gsv__Transfer",
   description:
-    "Copy one file of up to 5 GB between two of your machines, or between a machine and your workspace (up to 100 MB). " +
-    "An existing file is replaced. Folders are not copied: pack them first.",
+    "Copy one file between two machines (up to 5 GB), or between a machine and your workspace (up to 100 MB). " +
+    "It replaces an existing file. Pack folders first.",
   arguments: {
     source: end("{nodeId}:/path, or gsv:path of your workspace"),
-    destination: end("As source. A path that ends in / gets the source's file name"),
+    destination: end("Likewise. A path ending in / gets the source's file name"),
   },
   repeatable: true,
   forGuests: false,

@@ -13,11 +13,7 @@ import {
 import type { Agent } from "../../agent.ts";
 import { type NativeOutcome, nativeTool } from "./native-tool.ts";
 
-const anyPath = v.pipe(
-  v.string(),
-  v.maxLength(1024),
-  v.description("Path in your workspace, such as MEMORY.md or skills/x/SKILL.md"),
-);
+const anyPath = v.pipe(v.string(), v.maxLength(1024));
 const path = v.pipe(anyPath, v.minLength(1));
 
 /** Asks the nodes for the programs that a written skill may need. */
@@ -28,7 +24,7 @@ async function askForPrograms(agent: Agent, path: string): Promise<void> {
 export const readFile = nativeTool({
   name: "gsv__ReadFile",
   description:
-    "Read a text file of your workspace. The path of a folder (or an empty one) lists that folder.",
+    "Read a text file of your workspace, such as skills/x/SKILL.md. A folder's path, or an empty one, lists it.",
   arguments: { path: anyPath },
   repeatable: true,
   forGuests: true,
@@ -50,7 +46,7 @@ export const readFile = nativeTool({
 
 export const writeFile = nativeTool({
   name: "gsv__WriteFile",
-  description: "Write a text file of your workspace, replacing what it held.",
+  description: "Write a text file of your workspace, replacing its content.",
   arguments: { path, content: v.string() },
   repeatable: true,
   forGuests: false,
