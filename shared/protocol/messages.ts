@@ -130,7 +130,7 @@ export interface ReplyContext {
   prompt: string;
   /** In a reply of an earlier version: the end of the system prompt, which the hash leaves out. Now empty: that version requires it. */
   tail?: string;
-  /** Hash of what makes the prompt invalid at once when it changes: rights, tools, skills, model, base prompt. */
+  /** Hash of what makes the prompt invalid at once when it changes: rights, tools, skills, model, base prompt. Absent: it is not kept. */
   basis?: string;
   /** Present when the provider was asked to cache the request for an hour. */
   cached?: "long";

@@ -332,7 +332,8 @@ export function replyContext({
   return {
     prompt: prompt.hash,
     tail: "",
-    basis,
+    // Without a basis the next request assembles its prompt again.
+    ...(retention === "none" ? {} : { basis }),
     ...(retention === "long" ? { cached: retention } : {}),
     active: activeSetHash(active),
     model: `${model.provider}/${model.id}`,

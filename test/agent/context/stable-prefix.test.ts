@@ -153,6 +153,14 @@ describe("the prompt is assembled again", () => {
     expect(system((await say("again"))[0]!)).toContain("Be brief.");
   });
 
+  it("at once when the provider is asked to cache nothing", async () => {
+    bench.configuration.model.cacheRetention = "none";
+    await say("hello");
+    await write("SOUL.md", "Be brief.");
+    later(1);
+    expect(system((await say("again"))[0]!)).toContain("Be brief.");
+  });
+
   it("at once when the base prompt changes, and without the tools of a node that was forgotten", async () => {
     await say("hello");
     bench.configuration.systemPrompt = "You are Ada.";
