@@ -6,6 +6,7 @@ import { continueUpgrade } from "../shared/configuration/upgrade.ts";
 import { setLogOutput } from "../shared/runtime/log.ts";
 import type { World } from "../shared/world/world.ts";
 import * as names from "./cloud-names.ts";
+import type { HttpHandler } from "./http/http-endpoint.ts";
 import {
   type ContextFields,
   contextFields,
@@ -32,6 +33,8 @@ export interface LocalGatewayOptions extends MachineOptions {
   /** Names of hosts under which a tunnel or proxy forwards requests, besides that of `webhookUrl`. */
   hosts?: readonly string[];
   limits?: Partial<WebSocketLimits>;
+  /** Answers the requests to the WebSocket API's port that open no connection. Default: 426 Upgrade Required. */
+  answerHttp?: HttpHandler;
   /** Does not resume interrupted work, and fires no schedules. */
   passive?: boolean;
 }
@@ -70,9 +73,12 @@ export async function startLocalGateway(options: LocalGatewayOptions): Promise<L
 const retryDelaysMs = [1000, 2000];
 
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
-  const { port, limits, hosts = [] } = options;
+  const { port, limits, answerHttp, hosts = [] } = options;
   const named = options.webhookUrl === undefined ? [] : [new URL(options.webhookUrl).hostname];
-  const { ws, webhook } = await startListeners(machine, { port, limits, hosts: [...hosts, ...named] });
+  const { ws, webhook } = await startListeners(machine, {
+    ...{ port, limits, hosts: [...hosts, ...named] },
+    answerHttp: answerHttp && (() => answerHttp),
+  });
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });

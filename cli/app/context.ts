@@ -55,13 +55,22 @@ export class Context {
     return this.#address;
   }
 
-  /** Connects to the gateway; `close` ends the connection. `mayStart` as in `address`. */
+  /**
+   * Connects to the gateway; `close` ends the connection. `mayStart` as in `address`. A method that needs admin rights asks
+   * the user for them, once.
+   */
   gateway(mayStart = true): Promise<Gateway> {
-    this.#gateway ??= import("../gateway/gateway-client.ts").then(async ({ openGateway }) => {
-      const { url, token } = await this.address(mayStart);
-      return openGateway(url, token);
-    });
+    this.#gateway ??= this.#connect(mayStart);
     return this.#gateway;
+  }
+
+  async #connect(mayStart: boolean): Promise<Gateway> {
+    const client = import("../gateway/gateway-client.ts");
+    const rights = import("../gateway/admin-rights.ts");
+    const { url, token } = await this.address(mayStart);
+    const gateway = await (await client).openGateway(url, token);
+    const { withAdminRights, openAsAdmin } = await rights;
+    return withAdminRights(gateway, (method) => openAsAdmin(this, method));
   }
 
   /**

@@ -29,7 +29,7 @@ const hints: Partial<Record<number, string>> = {
   [code.notConnected]: "is the gateway running? `gsv status` shows what is configured",
   [code.unauthorized]:
     "check the token (--token, GSV_TOKEN or the config file), or create one with `gsv token create`",
-  [code.forbidden]: "use a token with the scope this needs; `gsv token list` shows the scopes",
+  [code.forbidden]: "use a token with the scope this needs (`gsv token create NAME --scopes SCOPE`)",
   [code.unavailable]: "start a node with `gsv node`, or try again",
   [code.tooLarge]: "send it in smaller parts",
   [code.rateLimited]: "wait a moment and try again",

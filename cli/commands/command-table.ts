@@ -12,6 +12,7 @@ import {
 import { objectCommand } from "./session/object-command-table.ts";
 import { clientCommand, searchCommand, sessionCommand } from "./session/session-command-table.ts";
 import {
+  adminCommand,
   configCommand,
   deployCommand,
   devCommand,
@@ -41,6 +42,7 @@ export const commands: readonly CommandEntry[] = [
   heartbeatCommand,
   cronCommand,
   tokenCommand,
+  adminCommand,
   channelCommand,
   pairCommand,
   logsCommand,

@@ -1,3 +1,4 @@
+import type { Dev } from "../../local/dev/dev.ts";
 import { readGatewayFile, runningGateway } from "../../local/dev/dev-state.ts";
 import { Failure } from "../app/failure.ts";
 import type { GlobalOptions } from "../app/options.ts";
@@ -49,6 +50,8 @@ export interface Address {
   token: string;
   source: string;
   close?(): Promise<void>;
+  /** Creates a token with the scope admin, for a gateway started for this command. */
+  createAdmin?: Dev["createAdmin"];
 }
 
 /** The inputs of `findGateway`. */
@@ -102,5 +105,6 @@ async function startHere(search: GatewaySearch, folder: string): Promise<Address
     token: search.flags.token ?? dev.token,
     source: `${folder} (started for this command)`,
     close: () => dev.close(),
+    createAdmin: () => dev.createAdmin(),
   };
 }

@@ -6,7 +6,6 @@ import { CloudStartError } from "../../local/machine.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { Failure, usage } from "../app/failure.ts";
 import { folderText } from "./data-folder.ts";
-import type { Gateway } from "./gateway-client.ts";
 
 /**
  * Starts the local gateway of a data folder. Waits up to 10 seconds while another command uses the folder.
@@ -51,37 +50,28 @@ export interface ModelInUse {
  * A model derived from an API key does not replace one that the user configured. Without a choice, the
  * built-in offline model replaces the default model.
  */
-export async function configureModel(
-  gateway: Gateway,
-  dev: Dev,
-  choice: ModelChoice | undefined,
-): Promise<ModelInUse> {
-  const configured = await configuredModel(gateway);
+export async function configureModel(dev: Dev, choice: ModelChoice | undefined): Promise<ModelInUse> {
+  const { model: configured } = await dev.configuration.load();
   const isReplaceable =
     isSame(configured, defaults.model) || isSame(configured, dev.model) || isOffline(configured);
   if (choice !== undefined) {
-    if (choice.apiKey)
-      await gateway.request("config.set", {
-        path: `apiKeys.${choice.settings.provider}`,
-        value: choice.apiKey,
-      });
-    if (choice.named || isReplaceable) return use(gateway, dev, choice.settings, configured, choice.because);
+    if (choice.apiKey) await dev.configuration.set(`apiKeys.${choice.settings.provider}`, choice.apiKey);
+    if (choice.named || isReplaceable) return use(dev, choice.settings, configured, choice.because);
   } else if (isSame(configured, defaults.model) || isOffline(configured)) {
     const settings = await dev.offlineModel();
     const because = "built in: rules, not a language model; no network, no key";
-    return use(gateway, dev, settings, configured, because);
+    return use(dev, settings, configured, because);
   }
   return { settings: configured, because: "as configured" };
 }
 
 async function use(
-  gateway: Gateway,
   dev: Dev,
   settings: ModelSettings,
   configured: ModelSettings,
   because: string,
 ): Promise<ModelInUse> {
-  if (!isSame(settings, configured)) await gateway.request("config.set", { path: "model", value: settings });
+  if (!isSame(settings, configured)) await dev.configuration.set("model", settings);
   if (!isSame(settings, dev.model)) await dev.recordModel(settings);
   return { settings, because };
 }
@@ -96,11 +86,6 @@ export function chosenModel(env: Record<string, string | undefined>): ModelChoic
   } catch (error) {
     throw usage((error as Error).message);
   }
-}
-
-async function configuredModel(gateway: Gateway): Promise<ModelSettings> {
-  const answer = await gateway.request("config.get", { path: "model" });
-  return "value" in answer ? (answer.value as ModelSettings) : defaults.model;
 }
 
 function isSame(one: ModelSettings, other: ModelSettings | undefined): boolean {

@@ -55,17 +55,19 @@ export async function connectPeer(
   ]);
   if (mode === "node" && instance !== undefined)
     await checkPlace(gateway, { id, instance, tokenId: holder.id }, gateway.now());
+  const end = holder.until === undefined ? {} : { until: holder.until };
   const caller: Caller = {
     ...record,
     mode,
     peerId: id,
     tokenId: holder.id,
     scopes: holder.scopes,
+    ...end,
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
     ...address,
   };
   if (record.tokenId === undefined) {
-    const shown = { ...record, tokenId: holder.id, scopes: holder.scopes };
+    const shown = { ...record, tokenId: holder.id, scopes: holder.scopes, ...end };
     const admitted = await admitAnonymous(gateway.table, shown);
     if (!admitted) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
   }
@@ -74,6 +76,7 @@ export async function connectPeer(
     mode,
     connectionId,
     tokenId: holder.id,
+    ...end,
     connectedAt: gateway.now(),
     version,
     platform,
@@ -95,11 +98,12 @@ export async function connectPeer(
     await resumeTransfers(gateway, { mode, id }).catch((error) =>
       logError("transfer.unresumed", error, { peerId: id }),
     );
+  return { caller, hello: helloOf(caller) };
+}
+
+function helloOf({ connectionId, scopes }: Caller): HelloOk {
   const server = { version: packageFile.version, connectionId };
-  return {
-    caller,
-    hello: { type: "hello-ok", protocol: protocolVersion, server, features: { methods, events } },
-  };
+  return { type: "hello-ok", protocol: protocolVersion, server, features: { methods, events }, scopes };
 }
 
 /**
@@ -133,8 +137,9 @@ async function authenticate(
   }
   if (record.tokenId === undefined || !record.scopes) throw new PeerError(code.unauthorized, "no token");
   if (!(await gateway.tokens.isGood(record.tokenId))) throw revoked();
-  const { tokenId: id, scopes, channel, accountId } = record;
-  return { id, scopes, ...(channel === undefined ? {} : { channel, accountId }) };
+  const { tokenId: id, scopes, until, channel, accountId } = record;
+  const end = until === undefined ? {} : { until };
+  return { id, scopes, ...end, ...(channel === undefined ? {} : { channel, accountId }) };
 }
 
 function checkVersion({ minProtocol, maxProtocol = protocolVersion }: ConnectParams): void {

@@ -10,7 +10,7 @@ import {
   readConnection,
 } from "../../shared/peers/registry.ts";
 import { revoked } from "../../shared/peers/tokens.ts";
-import { code, errorShape, PeerError } from "../../shared/protocol/errors.ts";
+import { code, errorShape, type MissingScope, PeerError } from "../../shared/protocol/errors.ts";
 import {
   errorFrame,
   okFrame,
@@ -238,7 +238,9 @@ function checkAccess(
     throw new PeerError(code.forbidden, `${method} is not available in mode ${caller.mode}`);
   }
   if (entry.scope && !caller.scopes.includes(entry.scope) && !caller.scopes.includes("admin")) {
-    throw new PeerError(code.forbidden, `${method} needs a token with the scope ${entry.scope}`);
+    const { scope } = entry;
+    const message = `${method} needs a token with the scope ${scope}`;
+    throw new PeerError(code.forbidden, message, { details: { scope } satisfies MissingScope });
   }
 }
 

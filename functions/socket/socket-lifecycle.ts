@@ -39,9 +39,8 @@ export async function openSocket(
   if (token === undefined) return openWithoutToken(gateway, { connectionId, openedAt });
   const holder = await gateway.tokens.verify(token);
   if (!holder) return refuseSocket(connectionId);
-  const { id: tokenId, scopes, channel, accountId } = holder;
-  const bound = channel === undefined ? {} : { channel, accountId };
-  await openConnection(gateway.table, { connectionId, openedAt, tokenId, scopes, ...bound });
+  const { id: tokenId, name: _name, ...rights } = holder;
+  await openConnection(gateway.table, { connectionId, openedAt, tokenId, ...rights });
   return 200;
 }
 

@@ -1,8 +1,12 @@
+import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
 import { releaseNodesOf } from "../../shared/peers/peer-ids.ts";
-import { createToken, listTokens, revokeToken } from "../../shared/peers/tokens.ts";
-import { scopes } from "../../shared/protocol/methods.ts";
+import { createAdminToken, createToken, listTokens, revokeToken } from "../../shared/peers/tokens.ts";
+import type { Scope } from "../../shared/protocol/methods.ts";
+import type { HttpHandler } from "../http/http-endpoint.ts";
 import { type LocalGateway, startLocalGateway } from "../in-process-gateway.ts";
 import { startOfflineModel } from "../offline-model/offline-model-server.ts";
+import { upgradeRequired } from "../websocket/websocket-api.ts";
+import { openAdminCodes } from "./admin-codes.ts";
 import { compatibleProvider, isOffline } from "./dev-model.ts";
 import {
   type GatewayFile,
@@ -37,14 +41,20 @@ export interface DevOptions {
   fsync?: boolean;
   /** Called with a sentence for the user when the table cannot be written. */
   onStoreError?: (message: string) => void;
+  /** Shows a code that another command on this machine needs to administer the gateway. Default: none may. */
+  onAdminCode?: (code: string) => void;
 }
 
 /** The local gateway while it runs in this process. */
 export interface Dev {
   cloud: LocalGateway;
   url: string;
-  /** Token with all scopes. The token of the previous start is reused unless it was revoked. */
+  /** Token of this machine's commands and nodes. That of the previous start is reused unless it was revoked. */
   token: string;
+  /** The gateway's configuration. */
+  configuration: ConfigurationStore;
+  /** Creates a token with the scope admin, for the person who runs this process. */
+  createAdmin(): ReturnType<typeof createAdminToken>;
   /** True when the folder held no gateway before. */
   isNew: boolean;
   /** The model settings that local mode wrote last. */
@@ -63,24 +73,29 @@ export interface Dev {
 }
 
 const tokenName = "local";
+const tokenScopes: readonly Scope[] = ["client", "node", "approve"];
 
 /**
  * Starts the local gateway of a data folder, with a token for this machine.
  * @throws GatewayRunsError, PortInUseError, or the file system's error when the folder cannot be used
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
-  const { dir, port, webhookUrl, hosts, passive = false, fsync = false, onStoreError } = options;
+  const { dir, passive = false, onAdminCode, ...others } = options;
   const running = await runningGateway(dir);
   if (running !== undefined) throw new GatewayRunsError(running.pid);
   const before = await readGatewayFile(dir);
   // Start the model before the cloud, on its old port: the cloud resumes interrupted turns immediately.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
-  const started = startLocalGateway({ dir, port, webhookUrl, hosts, fsync, passive, onStoreError });
+  let answerHttp = upgradeRequired;
+  const answer: HttpHandler = (request) => answerHttp(request);
+  const started = startLocalGateway({ dir, passive, answerHttp: answer, ...others });
   const cloud = await started.catch(async (error: unknown) => {
     await offline.close();
     throw error;
   });
+  const { table, secrets } = cloud.world;
+  if (onAdminCode) answerHttp = openAdminCodes(table, onAdminCode, upgradeRequired);
   const token = await tokenFor(cloud, before?.token);
   // Without a pid, other commands do not connect to a gateway that ends with its command.
   const file: GatewayFile = { ...before, url: cloud.ws, token, pid: passive ? undefined : process.pid };
@@ -90,6 +105,8 @@ export async function startDev(options: DevOptions): Promise<Dev> {
     cloud,
     url: cloud.ws,
     token,
+    configuration: openConfiguration(table, secrets),
+    createAdmin: () => createAdminToken(table, Date.now()),
     isNew: before === undefined,
     model: before?.model,
     hasAgent: before?.hasAgent === true,
@@ -117,14 +134,14 @@ export async function startDev(options: DevOptions): Promise<Dev> {
  */
 async function tokenFor(cloud: LocalGateway, known: string | undefined): Promise<string> {
   const { table } = cloud.world;
-  const own = (await listTokens(table)).filter(({ name }) => name === tokenName);
+  const own = (await listTokens(table, Date.now())).filter(({ name }) => name === tokenName);
   if (known !== undefined && own.some(({ id }) => known.startsWith(`gsv_${id}_`))) return known;
   const knownId = known?.split("_")[1];
   for (const id of [...own.map((token) => token.id), ...(knownId === undefined ? [] : [knownId])]) {
     await revokeToken(table, id, Date.now());
     await releaseNodesOf(table, id);
   }
-  return (await createToken(table, { name: tokenName, scopes }, Date.now())).token;
+  return (await createToken(table, { name: tokenName, scopes: tokenScopes }, Date.now())).token;
 }
 
 /** The offline model's server. It starts on first use, on its previous port if that is free. */

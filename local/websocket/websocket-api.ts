@@ -47,7 +47,8 @@ export interface WebSocketEndpoint extends Endpoint {
   connections: ReadonlyMap<string, Connection>;
 }
 
-const upgradeRequired: HttpHandler = async () => json(426, { message: "Upgrade Required" });
+/** Answers a request that opens no connection. */
+export const upgradeRequired: HttpHandler = async () => json(426, { message: "Upgrade Required" });
 
 type Outcome = { status: number } | "failed" | "timed out";
 

@@ -40,7 +40,7 @@ export async function claimId(table: Table, chosen: ChosenId, tokenId: string, n
   const held = await table.get(key);
   if (!held) return claimId(table, chosen, tokenId, now);
   const holder = String(held.tokenId);
-  const isFree = mode === "client" && !(await isGoodToken(table, holder));
+  const isFree = mode === "client" && !(await isGoodToken(table, holder, now));
   if (isFree && (await claim(equal("tokenId", holder)))) return;
   const release =
     mode === "node" ? `release it with node.forget (\`gsv node forget ${id}\`)` : "revoke that token";

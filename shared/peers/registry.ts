@@ -30,6 +30,8 @@ export interface ConnectionRecord {
   /** The socket's token, from the upgrade or from `connect`. */
   tokenId?: string;
   scopes?: Scope[];
+  /** When the token expires; epoch ms. Absent: never. */
+  until?: number;
   /** Set once `connect` has succeeded; from then on the record does not change. */
   mode?: Mode;
   peerId?: string;
@@ -46,6 +48,8 @@ export interface PeerRecord {
   connectionId: string;
   /** Id of the connection's token. */
   tokenId: string;
+  /** When the token expires; epoch ms. Absent: never. */
+  until?: number;
   /** When the connection was opened, by API Gateway's clock; epoch ms. */
   openedAt?: number;
   connectedAt: number;
@@ -135,7 +139,7 @@ export async function bindPeer(
 ): Promise<{ replaced: string | undefined } | "superseded" | false> {
   const { connectionId, openedAt } = connection;
   const steps: Step[] = [set("mode", peer.mode), set("peerId", peer.id)];
-  for (const name of ["tokenId", "scopes", "capabilities", "channel", "accountId"] as const) {
+  for (const name of ["tokenId", "scopes", "until", "capabilities", "channel", "accountId"] as const) {
     const value = connection[name];
     if (value !== undefined) steps.push(set(name, value));
   }
@@ -217,7 +221,7 @@ async function forget(
   return { mode, id };
 }
 
-/** A connected peer; undefined when its token is revoked. */
+/** A connected peer; undefined when its token is revoked or has expired. */
 export async function readPeer(
   table: Table,
   mode: Mode,
@@ -228,7 +232,7 @@ export async function readPeer(
 }
 
 /**
- * Every connected peer of a mode, by id, without those whose token is revoked. The same query reads the marks of revoked
+ * Every connected peer of a mode, by id, without those whose token is revoked or has expired. The same query reads the marks of revoked
  * tokens, so that a list which starts after a revocation never contains peers with that token.
  */
 export async function listPeers(table: Table, mode: Mode, now: number): Promise<PeerRecord[]> {
@@ -253,8 +257,9 @@ export async function forgetNode(
 async function listKnown(table: Table, mode: Mode, now: number): Promise<PeerRecord[]> {
   const items = await table.query({ pk: `PEER#${mode}` });
   const revoked = new Set(items.map(({ revokedToken }) => revokedToken));
-  const isKnown = (item: Item) =>
-    item.revokedToken === undefined && isAlive(item, now) && !revoked.has(item.tokenId);
+  const isGood = ({ tokenId, until }: Item) =>
+    !revoked.has(tokenId) && (until === undefined || now < Number(until));
+  const isKnown = (item: Item) => item.revokedToken === undefined && isAlive(item, now) && isGood(item);
   return items.filter(isKnown) as unknown as PeerRecord[];
 }
 

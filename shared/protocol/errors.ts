@@ -35,6 +35,11 @@ export interface PlaceTaken {
   retryAfterMs: number;
 }
 
+/** The `details` of the 403 for a method that needs another scope than the caller's token has. */
+export interface MissingScope {
+  scope: string;
+}
+
 /**
  * An error whose code and message are sent to peers unchanged. Any other error is logged in full and sent as
  * 500 "internal error".

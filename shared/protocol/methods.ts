@@ -351,6 +351,7 @@ export const methodParams = {
     accountId: v.optional(channelName),
   }),
   "token.list": nothing,
+  "token.standing": nothing,
   "token.revoke": v.object({ id: idField }),
 } as const;
 

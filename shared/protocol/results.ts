@@ -20,6 +20,8 @@ export interface HelloOk {
   protocol: number;
   server: { version: string; connectionId: string };
   features: { methods: readonly string[]; events: readonly string[] };
+  /** The scopes of the peer's token. Gateways of earlier versions do not send them. */
+  scopes?: Scope[];
 }
 
 /** The directives found in a message. */
@@ -164,6 +166,8 @@ export interface TokenEntry {
   scopes: Scope[];
   createdAt: number;
   lastUsedAt?: number;
+  /** When it expires. Absent: never. */
+  until?: number;
   /** The only channel and account that a bridge's token is valid for. */
   channel?: string;
   accountId?: string;
@@ -171,6 +175,9 @@ export interface TokenEntry {
 
 /** A token and the number of clients, nodes and channels that are connected with it. */
 export type ListedToken = TokenEntry & { connections: number };
+
+/** A token with the scope admin that does not expire, and the ids of the nodes that are connected with it. */
+export type StandingToken = TokenEntry & { nodes: string[] };
 
 /** An upload of a payload that is too large for a frame. */
 export interface Upload {
@@ -384,6 +391,7 @@ interface ResultTable extends WorkspaceHistoryResults, MemoryResults, DreamResul
   "payload.upload": Upload;
   "token.create": TokenEntry & { token: string };
   "token.list": { tokens: ListedToken[] };
+  "token.standing": { tokens: StandingToken[] };
   "token.revoke": { revoked: true; id: string };
 }
 

@@ -8,9 +8,9 @@ import type { WebSocketEvent } from "../../local/websocket/websocket-events.ts";
 import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
-import { createToken } from "../../shared/peers/tokens.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../aws/emulators/cloud.ts";
+import { standingAdmin } from "../support/standing-admin.ts";
 import { type Draw, drawFor } from "./draw.ts";
 import type { ClockSettings } from "./faults/clock.mjs";
 import { type ChaosHost, startChaosHost } from "./faults/host.ts";
@@ -129,11 +129,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     onKillInCall: (tag) => options.onKillInCall(records.get(tag)?.sessionKey ?? "", host),
   });
   await configure(table, cloud, model, channel);
-  const { token } = await createToken(
-    table,
-    { name: "owner", scopes: ["client", "node", "admin"] },
-    Date.now(),
-  );
+  const { token } = await standingAdmin(table);
   const wires: Wire[] = [];
   const wireTo = async (peer: string) => {
     const drawOf = (connection: number) => drawFor(seed, "wire", peer, connection);

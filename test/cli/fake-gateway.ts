@@ -4,7 +4,7 @@ import { errorShape, PeerError } from "../../shared/protocol/errors.ts";
 import type { EventName, Events } from "../../shared/protocol/events.ts";
 import { errorFrame, eventFrame, okFrame, parseFrame } from "../../shared/protocol/frames.ts";
 import type { AssistantMessage, ToolCallBlock } from "../../shared/protocol/messages.ts";
-import { isMethod, methods, parseParams } from "../../shared/protocol/methods.ts";
+import { isMethod, methods, parseParams, type Scope } from "../../shared/protocol/methods.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
 
 type Emit = <E extends EventName>(event: E, payload: Events[E]) => void;
@@ -25,6 +25,8 @@ export interface FakeGateway {
   /** Every request but `connect`, in the order of arrival. */
   requests: { method: string; params: unknown }[];
   methods: Record<string, FakeMethod>;
+  /** The scopes of the token, as `connect` tells them; undefined as from an earlier version. */
+  scopes?: Scope[];
   emit: Emit;
   dropAll(): void;
   close(): Promise<void>;
@@ -75,6 +77,7 @@ async function answer(socket: WebSocket, text: string, gateway: FakeGateway, tok
         protocol: 1,
         server: { version: "9.9.9", connectionId: "c1" },
         features: { methods, events: ["chat"] },
+        ...(gateway.scopes ? { scopes: gateway.scopes } : {}),
       };
       socket.send(JSON.stringify(okFrame<"connect">(id, hello)));
       return;

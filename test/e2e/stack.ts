@@ -18,6 +18,7 @@ import {
 } from "../aws/emulators/lambda/process-host.ts";
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
+import { standingAdmin } from "../support/standing-admin.ts";
 
 /** The deployed system on this machine: the bundles, each in its own processes with the permissions of its role. */
 export interface Stack {
@@ -94,11 +95,7 @@ export async function startStack(
   // Half a day from now, so that the daily reset at 4:00 does not happen during a test.
   const atHour = (new Date().getUTCHours() + 12) % 24;
   await configuration.set("session.defaultResetPolicy", { mode: "daily", atHour });
-  const { token } = await createToken(
-    table,
-    { name: "owner", scopes: ["client", "node", "channel", "admin"] },
-    Date.now(),
-  );
+  const { token } = await standingAdmin(table, ["client", "node", "channel", "admin"]);
   let tokens = 0;
   if (!host) throw new Error("the cloud has started no functions");
   return {

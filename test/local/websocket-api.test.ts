@@ -316,9 +316,9 @@ describe("the WebSocket API", () => {
     expect(events).toEqual([]);
     // A frame that is not masked, with reserved bits: the protocol's own close code is 1002.
     const broken = Buffer.from([0xff, 0x01, 0x00]);
-    expect(await send(`GET // HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\n${key}\r\n\r\n`, broken)).toContain(
-      "101 Switching",
-    );
+    expect(
+      await send(`GET // HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\n${key}\r\n\r\n`, broken),
+    ).toContain("101 Switching");
     const socket = await opened();
     socket.send("still here");
     await until(() => bodies().includes("still here"));

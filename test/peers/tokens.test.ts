@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createToken, createTokenVerifier, listTokens, revokeToken } from "../../shared/peers/tokens.ts";
 import type { Table } from "../../shared/world/world.ts";
+import { standingAdmin } from "../support/standing-admin.ts";
 import { observed, type State, startState } from "../support/state.ts";
 
 let state: State;
@@ -44,7 +45,7 @@ describe("device tokens", () => {
       const { id, token } = await createToken(state.table, purpose, hour);
       const bound = { channel: "slack", accountId: accountId ?? "default" };
       expect(await createTokenVerifier(state.table, () => hour).verify(token)).toMatchObject(bound);
-      expect((await listTokens(state.table)).find((one) => one.id === id)).toMatchObject(bound);
+      expect((await listTokens(state.table, hour)).find((one) => one.id === id)).toMatchObject(bound);
     }
   });
 
@@ -55,15 +56,33 @@ describe("device tokens", () => {
     const item = await state.table.get({ pk: "TOKEN", sk: created.id });
     expect(JSON.stringify(item)).not.toContain(secret);
     expect(item?.hash).toMatch(/^[0-9a-f]{64}$/);
-    const listed = (await listTokens(state.table)).find((token) => token.id === created.id);
+    const listed = (await listTokens(state.table, hour)).find((token) => token.id === created.id);
     expect(listed).toEqual({ id: created.id, name: created.name, scopes: ["client"], createdAt: 10 * hour });
   });
 
   it("are listed oldest first", async () => {
     const newer = await createToken(state.table, { name: "newer", scopes: ["client"] }, 2);
     const older = await createToken(state.table, { name: "older", scopes: ["client"] }, 1);
-    const ids = (await listTokens(state.table)).map((token) => token.id);
+    const ids = (await listTokens(state.table, hour)).map((token) => token.id);
     expect(ids.slice(0, 2)).toEqual([older.id, newer.id]);
+  });
+
+  it("with the scope admin are good for 15 minutes, and then neither accepted nor listed", async () => {
+    const { clock, created, verify, isGood } = await given(["client", "admin"]);
+    const listed = async () => (await listTokens(state.table, clock.now)).some(({ id }) => id === created.id);
+    const found = async () => [await verify(created.token), await isGood(created.id), await listed()];
+    clock.now += 15 * minute - 1;
+    const until = 10 * hour + 15 * minute;
+    expect(await found()).toEqual([expect.objectContaining({ until }), true, true]);
+    clock.now += 1;
+    expect(await found()).toEqual([undefined, false, false]);
+    expect(await state.table.get({ pk: "TOKEN", sk: created.id })).toMatchObject({ expiresAt: until / 1000 });
+  });
+
+  it("of an admin from an earlier version have no end", async () => {
+    const { id, token } = await standingAdmin(state.table, ["admin"], hour);
+    const { verify } = createTokenVerifier(state.table, () => 1000 * hour);
+    expect(await verify(token)).toEqual({ id, name: expect.any(String), scopes: ["admin"] });
   });
 
   it("never have the same id or secret", async () => {
@@ -108,7 +127,7 @@ describe("device tokens", () => {
     expect(await revokeToken(state.table, created.id, hour)).toBe(true);
     expect(await verify(created.token)).toBeUndefined();
     expect(await isGood(created.id)).toBe(false);
-    const listed = (await listTokens(state.table)).map(({ id }) => id);
+    const listed = (await listTokens(state.table, hour)).map(({ id }) => id);
     expect(listed).not.toContain(created.id);
   });
 
@@ -184,7 +203,7 @@ describe("device tokens", () => {
         },
       };
       await createToken(table, purpose, hour).catch(() => {});
-      const named = (await listTokens(state.table)).filter((token) => token.name === purpose.name);
+      const named = (await listTokens(state.table, hour)).filter((token) => token.name === purpose.name);
       expect(named.length).toBeLessThanOrEqual(1);
       for (const { id } of named) await revokeToken(state.table, id, hour);
     }

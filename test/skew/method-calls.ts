@@ -153,6 +153,7 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "channel.status": () => [{ params: { channel: "ferry" } }],
   "pair.list": () => [{}],
   "token.list": () => [{}],
+  "token.standing": () => [{}],
   "cron.status": () => [{}],
   "cron.list": () => [{}],
   "cron.runs": () => [{}],

@@ -8,7 +8,6 @@ import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
-import { createToken } from "../../shared/peers/tokens.ts";
 import { scopes } from "../../shared/protocol/methods.ts";
 import type { Bucket, Table } from "../../shared/world/world.ts";
 import type { AccessRequest } from "../aws/emulators/access.ts";
@@ -19,6 +18,7 @@ import {
   startProcessHost,
 } from "../aws/emulators/lambda/process-host.ts";
 import { newFolder } from "../support/run/test-folders.ts";
+import { standingAdmin } from "../support/standing-admin.ts";
 import { until } from "../support/until.ts";
 import { unpackRelease } from "./previous-release.ts";
 
@@ -104,7 +104,7 @@ export async function startTwoVersions(): Promise<TwoVersions> {
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
   const table = openDynamoDBTable(cloud.table);
   const configuration = openConfiguration(table, openSsmSecrets(String(cloud.env.SSM_PREFIX)));
-  const { token } = await createToken(table, { name: "owner", scopes }, Date.now());
+  const { token } = await standingAdmin(table, scopes);
   return {
     cloud,
     table,

@@ -39,6 +39,8 @@ export interface ChatOptions {
   whenLeft: string;
   /** The chat ends when this resolves. */
   leave?: Promise<unknown>;
+  /** Calls `show` with each notice of the program that runs the chat. Returns a function that unsubscribes. */
+  onNotice?(show: (line: string) => void): () => void;
   onState(handler: (state: ConnectionState) => void): () => void;
   /** Calls `handler` when a node comes or goes. Returns a function that unsubscribes. */
   onNodeChange(handler: (change: Events["node.changed"]) => void): () => void;
@@ -67,6 +69,7 @@ export async function chatInteractively(options: ChatOptions): Promise<void> {
     options.onExtraction((line) => chat.note(line)),
     options.onJobAnswer(({ title, end }) => chat.otherRun(end, title)),
     () => news.stop(),
+    options.onNotice?.((line) => chat.note(line)) ?? (() => {}),
   ];
   conversation.onOtherRun((event) => chat.otherRun(event));
   void options.leave?.then(() => chat.leave());

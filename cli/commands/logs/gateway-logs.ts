@@ -5,6 +5,7 @@ import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, usage } from "../../app/failure.ts";
 import { type Invocation, text } from "../../app/options.ts";
+import { regionOf } from "../../gateway/aws-region.ts";
 import { byLine, followLog, newestLines } from "./log-files.ts";
 
 type Options = Invocation["options"];
@@ -90,11 +91,6 @@ async function tailCalls(
     const how = ["--since", `${seconds}s`, "--format", "short", ...follow, ...account];
     return { function: name, args: ["logs", "tail", group, ...how] };
   });
-}
-
-/** The region in the address of an API Gateway. */
-export function regionOf(url: string): string | undefined {
-  return /\.execute-api\.([a-z0-9-]+)\.amazonaws\.com/.exec(url)?.[1];
 }
 
 /** Prints the newest lines of several logs, sorted by time. */

@@ -57,7 +57,7 @@ export async function chatAtTerminal(
   context: Context,
   gateway: Gateway,
   sessionKey: string,
-  chosen: Pick<ChatOptions, "greeting" | "isPlain" | "whenLeft" | "leave">,
+  chosen: Pick<ChatOptions, "greeting" | "isPlain" | "whenLeft" | "leave" | "onNotice">,
 ): Promise<void> {
   const { terminal } = context;
   const session = await gateway.request("session.get", { sessionKey });

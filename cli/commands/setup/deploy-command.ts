@@ -1,11 +1,9 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StageOutputs } from "../../../shared/aws/deployed-stage.ts";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import { createToken, listTokens } from "../../../shared/peers/tokens.ts";
-import { scopes } from "../../../shared/protocol/methods.ts";
-import type { TokenEntry } from "../../../shared/protocol/results.ts";
 import { type ConfigFile, readConfigFile, updateConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
@@ -14,17 +12,9 @@ import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import type { Settings } from "../../app/settings.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
-import { machineId } from "../../gateway/machine-id.ts";
-import {
-  checkCredentials,
-  chooseAccount,
-  chooseContext,
-  fileOfItsOwn,
-  type Run,
-  run,
-  runCdk,
-  type StageContext,
-} from "./deploy-stage.ts";
+import { machineToken } from "../../gateway/machine-token.ts";
+import { checkCredentials, chooseAccount } from "../../gateway/stage-access.ts";
+import { chooseContext, fileOfItsOwn, type Run, run, runCdk, type StageContext } from "./deploy-stage.ts";
 
 type Outputs = Pick<StageOutputs, "WebSocketUrl" | "WebhookUrl" | "TableName">;
 
@@ -104,7 +94,7 @@ async function deployStack(
   }
 }
 
-/** The token of the config file if this gateway accepts it; otherwise a new one with all scopes. */
+/** The token of the config file if this gateway accepts it; otherwise a new one, which may not administer it. */
 async function tokenFor(context: Context, settings: Settings, outputs: Outputs): Promise<string> {
   const known = settings.url?.value === outputs.WebSocketUrl ? settings.token?.value : undefined;
   if (known !== undefined && (await isAccepted(outputs.WebSocketUrl, known))) {
@@ -112,9 +102,9 @@ async function tokenFor(context: Context, settings: Settings, outputs: Outputs):
     return known;
   }
   const table = openDynamoDBTable(outputs.TableName);
-  const name = freeName(machineId(hostname()), await listTokens(table));
-  const created = await createToken(table, { name, scopes: [...scopes] }, Date.now());
-  context.note(`    created ${created.id} (${name}: ${created.scopes.join(", ")})`);
+  const now = Date.now();
+  const created = await createToken(table, machineToken(await listTokens(table, now)), now);
+  context.note(`    created ${created.id} (${created.name}: ${created.scopes.join(", ")})`);
   return created.token;
 }
 
@@ -144,14 +134,6 @@ async function writeFirstFiles(context: Context, url: string, token: string): Pr
       `    the agent's initial files could not be written (${message}); run \`gsv agent init\` later`,
     );
   }
-}
-
-/** The wanted name, with a number appended when another token has it. */
-function freeName(wanted: string, tokens: readonly TokenEntry[]): string {
-  const taken = new Set(tokens.map((token) => token.name.toLowerCase()));
-  let name = wanted;
-  for (let next = 2; taken.has(name); next++) name = `${wanted}-${next}`;
-  return name;
 }
 
 async function isAccepted(url: string, token: string): Promise<boolean> {

@@ -6,7 +6,8 @@ import { neededCheckout } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { ask } from "../../app/questions.ts";
-import { checkCredentials, chooseAccount, chooseContext, type Run, run, runCdk } from "./deploy-stage.ts";
+import { checkCredentials, chooseAccount } from "../../gateway/stage-access.ts";
+import { chooseContext, type Run, run, runCdk } from "./deploy-stage.ts";
 
 export const destroy: Action = (context, invocation) => destroyStage(context, invocation, run);
 

@@ -1,8 +1,7 @@
 import { dirname, join } from "node:path";
-import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import type { ConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
-import { Failure, failureOf, usage } from "../../app/failure.ts";
+import { usage } from "../../app/failure.ts";
 import { neededCheckout } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import { runShown } from "../program/run-program.ts";
@@ -40,53 +39,6 @@ export function chooseContext(
 export function fileOfItsOwn(file: string, stage: string): string {
   const option = `--config ${join(dirname(file), `${stage}.toml`)}`;
   return `run \`gsv deploy --stage ${stage} ${option}\`, and pass ${option} to every command for ${stage}`;
-}
-
-/**
- * Sets the AWS environment variables that both the CDK and the SDK read. Only the CDK reads
- * AWS_DEFAULT_REGION.
- */
-export function chooseAccount(profile: string | undefined, region: string | undefined): void {
-  // This program checks the Node version itself.
-  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
-  if (profile !== undefined) process.env.AWS_PROFILE = profile;
-  const chosen = region ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION);
-  if (chosen) {
-    process.env.AWS_REGION = chosen;
-    process.env.AWS_DEFAULT_REGION = chosen;
-  }
-}
-
-/** Checks credentials, region and network with one read. The table may not exist. */
-export async function checkCredentials(stage: string): Promise<void> {
-  try {
-    await openDynamoDBTable(`gsv-${stage}`).get({ pk: "-", sk: "-" });
-  } catch (error) {
-    const { name, message } = error as Error;
-    // These errors mean that the credentials are valid. The deployment checks the permissions.
-    if (
-      name === "ResourceNotFoundException" ||
-      name === "AccessDeniedException" ||
-      name === "ValidationException"
-    )
-      return;
-    if (/region is missing/i.test(message))
-      throw new Failure("aws-region", "no AWS region is set; pass --region, or set AWS_REGION");
-    if (name === "CredentialsProviderError" || /credential/i.test(message))
-      throw new Failure(
-        "aws-credentials",
-        "no AWS credentials were found; pass --profile, set AWS_PROFILE or AWS_ACCESS_KEY_ID, or sign in with `aws sso login`",
-      );
-    if (/UnrecognizedClient|InvalidSignature|ExpiredToken|InvalidClientTokenId/.test(name))
-      throw new Failure(
-        "aws-credentials",
-        `AWS refuses these credentials (${name}); renew them or choose another --profile`,
-      );
-    throw new Failure(
-      "aws",
-      `AWS cannot be reached: ${failureOf(error).message}; check the network and --region`,
-    );
-  }
 }
 
 /** Runs the CDK of this project. @throws Failure when it fails */

@@ -7,15 +7,8 @@ import { checkoutFolder, version } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
-import {
-  checkCredentials,
-  chooseAccount,
-  chooseContext,
-  type Run,
-  run,
-  runCdk,
-  type StageContext,
-} from "./deploy-stage.ts";
+import { checkCredentials, chooseAccount } from "../../gateway/stage-access.ts";
+import { chooseContext, type Run, run, runCdk, type StageContext } from "./deploy-stage.ts";
 
 export const deployStatus: Action = (context, invocation) => showDeployment(context, invocation, run);
 

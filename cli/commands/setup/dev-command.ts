@@ -13,6 +13,7 @@ import { text, wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { untilSignal } from "../../app/signals.ts";
 import { isInteractive } from "../../app/terminal.ts";
+import type { ChatOptions } from "../../chat/terminal/interactive.ts";
 import { folderText, fullFolderText } from "../../gateway/data-folder.ts";
 import { type Gateway, openGateway } from "../../gateway/gateway-client.ts";
 import { chosenModel, configureModel, type ModelInUse, startLocal } from "../../gateway/local-gateway.ts";
@@ -44,6 +45,7 @@ export const dev: Action = async (context, { options }) => {
   if (other !== undefined) return joinGateway(context, other, options.plain === true);
   setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
   const signal = untilSignal();
+  const notices = openNotices(context);
   let running: Dev | undefined;
   try {
     running = await startLocal(context.dataFolder, {
@@ -51,13 +53,20 @@ export const dev: Action = async (context, { options }) => {
       webhookUrl,
       hosts: hostNames(text(options.allowHost)),
       fsync: options.fsync === true,
-      onStoreError: (message) => context.note(`${message}; accepted messages are kept and answered later`),
+      onStoreError: (message) => notices.show(`${message}; accepted messages are kept and answered later`),
+      onAdminCode: (code) =>
+        notices.show(`a command on this machine asks for admin rights; if it is yours, type ${code} there`),
     });
     const { received } = signal;
     const served =
       options.serve === true
         ? serveOnly(context, running, choice, received)
-        : serveAndChat(context, running, { choice, environment, isPlain: options.plain === true }, received);
+        : serveAndChat(
+            context,
+            running,
+            { choice, environment, isPlain: options.plain === true, onNotice: notices.follow },
+            received,
+          );
     // After a signal, do not wait forever for an answer of the gateway.
     await Promise.race([served, received.then(() => sleep(leaveMs, undefined, { ref: false }))]);
   } finally {
@@ -115,9 +124,31 @@ function withoutKey(environment: NodeJS.ProcessEnv, key: string | undefined): No
 type Choice = ModelChoice | undefined;
 type Received = Promise<NodeJS.Signals>;
 
+interface ServeOptions {
+  choice: Choice;
+  environment: NodeJS.ProcessEnv;
+  isPlain: boolean;
+  onNotice: NonNullable<ChatOptions["onNotice"]>;
+}
+
+/** Sends the gateway's notices to the chat while there is one, else to standard error. */
+function openNotices(context: Context) {
+  const note = (line: string) => context.note(line);
+  let show = note;
+  return {
+    show: (line: string) => show(line),
+    follow(inChat: (line: string) => void) {
+      show = inChat;
+      return () => {
+        show = note;
+      };
+    },
+  };
+}
+
 async function serveOnly(context: Context, running: Dev, choice: Choice, ended: Received): Promise<void> {
   const gateway = await openGateway(running.url, running.token);
-  const model = await configureModel(gateway, running, choice);
+  const model = await configureModel(running, choice);
   await writeFirstFiles(gateway, running);
   await gateway.close();
   const { ws, webhook } = running.cloud;
@@ -143,18 +174,18 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
 async function serveAndChat(
   context: Context,
   running: Dev,
-  { choice, environment, isPlain }: { choice: Choice; environment: NodeJS.ProcessEnv; isPlain: boolean },
+  { choice, environment, isPlain, onNotice }: ServeOptions,
   ended: Received,
 ): Promise<void> {
   const gateway = await openGateway(running.url, running.token);
   let node: RunningNode | undefined;
   try {
-    const model = await configureModel(gateway, running, choice);
+    const model = await configureModel(running, choice);
     introduce(context, running, model);
     await writeFirstFiles(gateway, running);
     node = await lendFolder(context, running, environment);
     await node.connection.open();
-    await chat(context, gateway, isPlain, ended);
+    await chat(context, gateway, { isPlain, onNotice }, ended);
   } finally {
     await node?.stop();
     await gateway.close();
@@ -168,7 +199,12 @@ async function writeFirstFiles(gateway: Gateway, running: Dev): Promise<void> {
   await running.recordAgent();
 }
 
-async function chat(context: Context, gateway: Gateway, isPlain: boolean, ended: Received): Promise<void> {
+async function chat(
+  context: Context,
+  gateway: Gateway,
+  { isPlain, onNotice }: Pick<ServeOptions, "isPlain" | "onNotice">,
+  ended: Received,
+): Promise<void> {
   const { sessionKey } = await context.settings();
   if (!isInteractive(context.terminal)) {
     await Promise.race([chatByLine(context, gateway, sessionKey, isPlain), ended]);
@@ -177,7 +213,7 @@ async function chat(context: Context, gateway: Gateway, isPlain: boolean, ended:
   const greeting = `session: ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
   const whenLeft =
     "the gateway stops with this chat, and so do commands on this machine; the run continues at the next start";
-  await chatAtTerminal(context, gateway, sessionKey, { greeting, isPlain, whenLeft, leave: ended });
+  await chatAtTerminal(context, gateway, sessionKey, { greeting, isPlain, whenLeft, onNotice, leave: ended });
 }
 
 /** Starts a node for the current folder. It logs to the data folder, not to the chat. */

@@ -6,8 +6,9 @@ import { Failure, failureOf, usage } from "../../app/failure.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { ask, askHidden, confirm, readAll } from "../../app/questions.ts";
-import { openGateway } from "../../gateway/gateway-client.ts";
+import { type Gateway, openGateway } from "../../gateway/gateway-client.ts";
 import { machineId } from "../../gateway/machine-id.ts";
+import { machineToken } from "../../gateway/machine-token.ts";
 import { checkedNodeId } from "../node/node-settings.ts";
 
 interface Answers {
@@ -22,9 +23,10 @@ export const init: Action = async (context, invocation) => {
   const { file } = await context.settings();
   const answers = await answersFor(context, invocation);
   await checkReplaced(context, answers, invocation.options.force === true);
-  const tested = invocation.options.test !== false && (await test(context, answers));
+  const token = invocation.options.test === false ? undefined : await test(context, answers);
+  const tested = token !== undefined;
   await updateConfigFile(file, {
-    gateway: { url: answers.url, token: answers.token },
+    gateway: { url: answers.url, token: token ?? answers.token },
     node: { id: answers.nodeId, workspace: answers.workspace },
     session: { default_key: answers.sessionKey },
   });
@@ -90,20 +92,36 @@ async function checkReplaced(context: Context, { url }: Answers, force: boolean)
     throw new Failure("cancelled", "nothing was saved");
 }
 
-/** Tests the connection. When it fails, the user may save anyway; without a terminal, throws. */
-async function test(context: Context, { url, token }: Answers): Promise<boolean> {
+/**
+ * Tests the connection. When it fails, the user may save anyway; without a terminal, throws.
+ * @returns the token to save; undefined when the connection failed
+ */
+async function test(context: Context, { url, token }: Answers): Promise<string | undefined> {
   try {
     const gateway = await openGateway(url, token);
-    context.note(`connected: gateway version ${gateway.hello.server.version}`);
-    await gateway.close();
-    return true;
+    try {
+      context.note(`connected: gateway version ${gateway.hello.server.version}`);
+      return gateway.hello.scopes?.includes("admin") ? await createMachineToken(context, gateway) : token;
+    } finally {
+      await gateway.close();
+    }
   } catch (error) {
     const { kind, message } = failureOf(error);
     if (context.terminal.stdin.isTTY === true && !context.json) {
       context.note(`gsv: ${message}`);
-      if (await confirm(context.terminal, "Save it anyway?")) return false;
+      if (await confirm(context.terminal, "Save it anyway?")) return undefined;
       throw new Failure("cancelled", "nothing was saved");
     }
     throw new Failure(kind, `${message}; nothing was saved (--no-test saves without connecting)`);
   }
+}
+
+/** Creates this machine's token with a token that has the scope admin, which must not be stored. */
+async function createMachineToken(context: Context, gateway: Gateway): Promise<string> {
+  const { tokens } = await gateway.request("token.list");
+  const { token, id, scopes } = await gateway.request("token.create", machineToken(tokens));
+  context.note(
+    `the given token may administer the gateway; saving ${id} instead, with the scopes ${scopes.join(", ")}`,
+  );
+  return token;
 }

@@ -117,6 +117,26 @@ export const localConfigCommand: CommandEntry = {
   ],
 };
 
+const stageOption = ["--stage <name>", "the stage (default: the config file's, else dev)"] as const;
+
+const accountOptions = [
+  ["--profile <name>", "AWS profile"],
+  ["--region <name>", "AWS region"],
+] as const;
+
+/** `gsv admin` */
+export const adminCommand: CommandEntry = {
+  name: "admin",
+  summary: "print a token with admin rights for 15 minutes: by AWS credentials, or by a code of `gsv dev`",
+  options: [
+    ["--code <code>", "the code that the local gateway shows in its terminal"],
+    ["--stage <name>", "the stage (default: the config file's, for its gateway)"],
+    ...accountOptions,
+  ],
+  examples: ["admin", "admin --stage prod --profile personal", "admin --code k7m2-pq9x"],
+  load: async () => (await import("./admin-command.ts")).admin,
+};
+
 /** `gsv token …` */
 export const tokenCommand: CommandEntry = {
   name: "token",
@@ -124,13 +144,6 @@ export const tokenCommand: CommandEntry = {
   examples: ["token list"],
   commands: tokenCommands,
 };
-
-const stageOption = ["--stage <name>", "the stage (default: the config file's, else dev)"] as const;
-
-const accountOptions = [
-  ["--profile <name>", "AWS profile"],
-  ["--region <name>", "AWS region"],
-] as const;
 
 /** `gsv deploy` */
 export const deployCommand: CommandEntry = {

@@ -40,9 +40,10 @@ export function shellProgram({ PATH = "" }: NodeJS.ProcessEnv): string {
   return "sh";
 }
 
-/** Copies an environment without the node's token. */
+/** Copies an environment without the node's and an administrator's token. */
 export function shellEnvironment({
   GSV_TOKEN: _token,
+  GSV_ADMIN_TOKEN: _adminToken,
   ...environment
 }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return environment;

@@ -17,7 +17,7 @@ type AnsweredMethod = `session.${AnsweredEntry["kind"]}`;
  * @throws what the socket or the channel throws
  */
 export async function answerEntry<K extends AnsweredEntry["kind"]>(
-  agent: Pick<Agent, "channels" | "sockets" | "table">,
+  agent: Pick<Agent, "channels" | "sockets" | "table" | "now">,
   entry: Extract<AnsweredEntry, { kind: K }>,
   result: Results[`session.${K}`],
   command: string,
@@ -35,7 +35,7 @@ export async function answerEntry<K extends AnsweredEntry["kind"]>(
  * @param fault the code of the error response; by default the request may be tried again
  */
 export async function refuseEntry(
-  agent: Pick<Agent, "channels" | "sockets" | "table">,
+  agent: Pick<Agent, "channels" | "sockets" | "table" | "now">,
   entry: AnsweredEntry,
   command: string,
   error: string,
@@ -51,14 +51,14 @@ export async function refuseEntry(
 }
 
 async function send(
-  { channels, sockets, table }: Pick<Agent, "channels" | "sockets" | "table">,
+  { channels, sockets, table, now }: Pick<Agent, "channels" | "sockets" | "table" | "now">,
   { origin, id }: AnsweredEntry,
   text: string,
   frame: (requestId: string) => ResponseFrame,
 ): Promise<void> {
   if (origin.kind === "channel") await channels.deliver(origin, id, text);
   else if (origin.connectionId && origin.requestId) {
-    const isGood = origin.tokenId === undefined || (await isGoodToken(table, origin.tokenId));
+    const isGood = origin.tokenId === undefined || (await isGoodToken(table, origin.tokenId, now()));
     const { requestId } = origin;
     await sockets.post(
       origin.connectionId,

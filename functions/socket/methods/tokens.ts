@@ -4,7 +4,12 @@ import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { MethodTable } from "../gateway.ts";
 import { endRevoked } from "../socket-lifecycle.ts";
 
-export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "token.revoke"> = {
+type TokenMethod = "token.create" | "token.list" | "token.standing" | "token.revoke";
+
+/** Age from which a token with the scope admin is reported, in milliseconds. One that expires is never this old. */
+const standingMs = 3_600_000;
+
+export const tokenMethods: Pick<MethodTable, TokenMethod> = {
   "token.create": {
     modes: ["client"],
     scope: "admin",
@@ -25,9 +30,20 @@ export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "to
     scope: "admin",
     async handle({ table, now }) {
       const peersOf = modes.map((mode) => listPeers(table, mode, now()));
-      const [tokens, ...peers] = await Promise.all([listTokens(table), ...peersOf]);
+      const [tokens, ...peers] = await Promise.all([listTokens(table, now()), ...peersOf]);
       const countOf = (id: string) => peers.flat().filter(({ tokenId }) => tokenId === id).length;
       return { tokens: tokens.map((token) => ({ ...token, connections: countOf(token.id) })) };
+    },
+  },
+  "token.standing": {
+    modes: ["client"],
+    async handle({ table, now }) {
+      const [tokens, nodes] = await Promise.all([listTokens(table, now()), listPeers(table, "node", now())]);
+      const standing = tokens.filter(
+        ({ scopes, createdAt }) => scopes.includes("admin") && now() - createdAt >= standingMs,
+      );
+      const nodesOf = (id: string) => nodes.filter(({ tokenId }) => tokenId === id).map((node) => node.id);
+      return { tokens: standing.map((token) => ({ ...token, nodes: nodesOf(token.id) })) };
     },
   },
   "token.revoke": {

@@ -7,6 +7,7 @@ import { ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { GetParametersByPathCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { gsv } from "../../cli/run-gsv.ts";
 import { openClient } from "../../support/peer.ts";
 import { newFolder } from "../../support/run/test-folders.ts";
 
@@ -81,6 +82,31 @@ it("serves the gateway's own stores to a program that signs with the key", async
   expect(JSON.stringify(Items)).toContain("first");
   const answered = { dynamodb: "answered", s3: "answered", scheduler: "answered" };
   expect(await ask(ready.accessKeyId)).toEqual({ ...answered, ssm: "answered", lambda: "answered" });
+});
+
+it("gives admin rights to who signs with the key, and to nobody with its own token", async () => {
+  const client = await openClient(ready.ws, ready.token);
+  expect(await client.request("token.list")).toMatchObject({ ok: false, error: { code: 403 } });
+  client.close();
+  const before = { ...process.env };
+  const admin = async (AWS_ACCESS_KEY_ID: string) => {
+    const account = {
+      AWS_ACCESS_KEY_ID,
+      AWS_SECRET_ACCESS_KEY: ready.secretAccessKey,
+      AWS_REGION: "us-east-1",
+    };
+    const endpoints = { AWS_ENDPOINT_URL_SSM: ready.ssm, AWS_ENDPOINT_URL_DYNAMODB: ready.dynamodb };
+    Object.assign(process.env, account, endpoints);
+    const env = { GSV_URL: ready.ws, GSV_TOKEN: ready.token };
+    return gsv(["admin", "--stage", "local"], { env });
+  };
+  const refused = await admin("LOCAL");
+  const { stdout } = await admin(ready.accessKeyId);
+  process.env = before;
+  expect(refused.stderr).toContain("these AWS credentials may not administer gsv-local");
+  const owner = await openClient(ready.ws, stdout.trim(), "administrator");
+  expect(await owner.request("token.list")).toMatchObject({ ok: true });
+  owner.close();
 });
 
 it("refuses every other key", async () => {

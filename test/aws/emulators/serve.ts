@@ -8,7 +8,7 @@ import { untilSignal } from "../../../cli/app/signals.ts";
 import { findDataFolder } from "../../../cli/gateway/data-folder.ts";
 import { openGateway } from "../../../cli/gateway/gateway-client.ts";
 import { chosenModel, configureModel, startLocal } from "../../../cli/gateway/local-gateway.ts";
-import { bucketName, tableName } from "../../../local/cloud-names.ts";
+import { bucketName, ssmPrefix, tableName } from "../../../local/cloud-names.ts";
 import type { Dev } from "../../../local/dev/dev.ts";
 import { startServices } from "./emulators.ts";
 
@@ -21,7 +21,8 @@ const usage = `Serves a local gateway, and its stores over the AWS protocols.
   --json         print one line of JSON when ready: ws, webhook, dynamodb, s3, scheduler, lambda, ssm, table, bucket,
                  accessKeyId, secretAccessKey, token, pid
 
-Each start creates a new access key. The emulators refuse requests that another key signs. Ctrl-C ends it.
+\`gsv admin --stage local\` gives admin rights to a program that signs with the access key.
+Each start creates a new one. The emulators refuse requests that another key signs. Ctrl-C ends it.
 `;
 
 const { values: options } = parseArgs({
@@ -36,7 +37,7 @@ const { values: options } = parseArgs({
 /** Configures the model and writes the agent's first files, as `gsv dev` does. */
 async function prepare(dev: Dev): Promise<void> {
   const gateway = await openGateway(dev.url, dev.token);
-  await configureModel(gateway, dev, chosenModel(process.env));
+  await configureModel(dev, chosenModel(process.env));
   if (!dev.hasAgent) {
     await gateway.request("agent.init", {});
     await dev.recordAgent();
@@ -54,6 +55,16 @@ async function serve(): Promise<void> {
     const { machine, ws, webhook } = dev.cloud;
     const urls = await startServices(machine, (request) => request.accessKeyId === accessKeyId);
     await machine.savePorts();
+    const outputs = {
+      "websocket-url": ws,
+      "webhook-url": webhook,
+      "table-name": tableName,
+      "bucket-name": bucketName,
+    };
+    for (const [name, Value] of Object.entries(outputs))
+      await machine.parameters.operations.PutParameter({
+        ...{ Name: `${ssmPrefix}/${name}`, Value, Type: "String", Overwrite: true },
+      });
     await prepare(dev);
     const ready = {
       ws,

@@ -1,8 +1,8 @@
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
-import { createToken } from "../../../shared/peers/tokens.ts";
 import { metaKey } from "../../../shared/session/state.ts";
 import { type Cloud, startCloud } from "../../aws/emulators/cloud.ts";
 import { startProcessHost } from "../../aws/emulators/lambda/process-host.ts";
+import { standingAdmin } from "../../support/standing-admin.ts";
 import type { Address } from "../driver.ts";
 import { makeFolder } from "../processes/children.ts";
 import { bundleIn } from "./bundles.ts";
@@ -112,11 +112,5 @@ function noteDuration(durations: Record<string, number[]>, text: string): void {
 }
 
 async function ownerToken(cloud: Cloud): Promise<string> {
-  const table = openDynamoDBTable(cloud.table);
-  const { token } = await createToken(
-    table,
-    { name: "bench", scopes: ["client", "node", "admin"] },
-    Date.now(),
-  );
-  return token;
+  return (await standingAdmin(openDynamoDBTable(cloud.table))).token;
 }

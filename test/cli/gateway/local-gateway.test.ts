@@ -1,8 +1,7 @@
 import { statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Gateway, openGateway } from "../../../cli/gateway/gateway-client.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import { configureModel } from "../../../cli/gateway/local-gateway.ts";
 import type { Dev } from "../../../local/dev/dev.ts";
 import { chooseModel, defaultModels } from "../../../local/dev/dev-model.ts";
@@ -15,7 +14,6 @@ import {
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import { occupyPort } from "../../local/kept-port.ts";
 import { newFolder } from "../../support/run/test-folders.ts";
-import { type FakeGateway, startFakeGateway } from "../fake-gateway.ts";
 
 describe("the model that the environment selects", () => {
   it.each(Object.entries(defaultModels))(
@@ -61,38 +59,33 @@ describe("the model that the environment selects", () => {
 });
 
 describe("the configured model of a local gateway", () => {
-  let fake: FakeGateway;
-  let gateway: Gateway;
   let model: ModelSettings;
   let recorded: ModelSettings | undefined;
+  let written: [path: string, value: unknown][];
   const offline = { provider: "openai-compatible", id: "offline", baseUrl: "http://127.0.0.1:2/v1" };
   const mine = { provider: "anthropic", id: "mine" };
 
-  beforeEach(async () => {
-    recorded = undefined;
-    model = defaults.model;
-    fake = await startFakeGateway({
-      "config.get": () => ({ path: "model", value: model }),
-      "config.set": ({ params }) => {
-        if (params.path === "model") model = params.value;
-        return { ok: true, path: params.path };
-      },
-    });
-    gateway = await openGateway(fake.url, "good-token");
+  beforeEach(() => {
+    [recorded, model, written] = [undefined, defaults.model, []];
   });
-  afterEach(async () => {
-    await gateway.close();
-    await fake.close();
-  });
+  const configuration: Pick<Dev["configuration"], "load" | "set"> = {
+    load: async () => ({ ...defaults, model }),
+    async set(path, value) {
+      written.push([path, value]);
+      if (path === "model") model = value as ModelSettings;
+      return { ok: true, path };
+    },
+  };
   const configure = (env: Record<string, string>, lastWritten?: ModelSettings) => {
-    const dev: Pick<Dev, "model" | "offlineModel" | "recordModel"> = {
+    const dev = {
       model: lastWritten,
+      configuration,
       offlineModel: async () => offline,
-      recordModel: async (settings) => {
+      recordModel: async (settings: ModelSettings) => {
         recorded = settings;
       },
     };
-    return configureModel(gateway, dev as Dev, chooseModel(env));
+    return configureModel(dev as unknown as Dev, chooseModel(env));
   };
 
   it("is the offline model when there is no other, and is remembered as such", async () => {
@@ -111,10 +104,7 @@ describe("the configured model of a local gateway", () => {
     model = offline;
     await configure({ ANTHROPIC_API_KEY: "k" }, offline);
     expect(model).toEqual({ provider: "anthropic", id: defaultModels.anthropic });
-    expect(fake.requests.map(({ params }) => params)).toContainEqual({
-      path: "apiKeys.anthropic",
-      value: "k",
-    });
+    expect(written).toContainEqual(["apiKeys.anthropic", "k"]);
     await configure({}, model);
     expect(model.provider).toBe("anthropic");
   });
@@ -132,7 +122,7 @@ describe("the configured model of a local gateway", () => {
   it("is not written when it is already right", async () => {
     model = offline;
     await configure({}, offline);
-    expect(fake.requests.map(({ method }) => method)).toEqual(["config.get"]);
+    expect(written).toEqual([]);
   });
 });
 

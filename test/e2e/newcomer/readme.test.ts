@@ -14,6 +14,7 @@ import {
   leaveChat,
   openChat,
   openPicturedChat,
+  succeedAsAdmin,
 } from "./typed-commands.ts";
 
 const ollama = "http://127.0.0.1:11434/v1";
@@ -67,6 +68,10 @@ async function chat(command: string): Promise<void> {
   await leaveChat(terminal);
 }
 
+async function pairList(command: string): Promise<void> {
+  await succeedAsAdmin(newcomer, first, command);
+}
+
 /** For a command that needs AWS, a messenger, or a newer version: its help exists and lists its options. */
 async function onlyHelp(command: string): Promise<void> {
   const { code, stdout } = await newcomer.run(`${command} --help`);
@@ -82,6 +87,7 @@ describeCommands(newcomer, "README.md", [
   [/^npx (cdk bootstrap|gsv (deploy|channel add|pair approve|upgrade))\b/, onlyHelp],
   [/^gsv init$/, initialize],
   [/^gsv client$/, chat],
+  [/^npx gsv pair list$/, pairList],
 ]);
 
 describe("the README", () => {

@@ -16,6 +16,8 @@ import {
   openChat,
   openPicturedChat,
   succeed,
+  succeedAsAdmin,
+  typeCode,
 } from "./typed-commands.ts";
 
 const tutorial = "docs/tutorial.md";
@@ -67,24 +69,24 @@ async function startBehindTunnel(command: string): Promise<void> {
 
 async function addBot(command: string): Promise<void> {
   const server = "channels.telegram.accounts.default.apiBaseUrl";
-  await succeed(newcomer, `npx gsv config set ${server} ${telegram.url}`);
+  await succeedAsAdmin(newcomer, first, `npx gsv config set ${server} ${telegram.url}`);
   const terminal = newcomer.terminal(command);
   await terminal.sees("token");
   terminal.type(`${telegram.token}\r`);
   await terminal.sees("Who may write");
   terminal.type("\r");
-  expect(await terminal.ended).toBe(0);
+  await typeCode(first, terminal);
   expect(await telegram.deliver(textUpdate("hello"))).toMatchObject({ status: 200 });
   // The bot answers that the message waits.
   await expect.poll(messages).toHaveLength(1);
 }
 
 async function pairList(command: string): Promise<void> {
-  expect(await succeed(newcomer, command)).toContain("5001002003");
+  expect(await succeedAsAdmin(newcomer, first, command)).toContain("5001002003");
 }
 
 async function approve(command: string): Promise<void> {
-  await succeed(newcomer, command);
+  await succeedAsAdmin(newcomer, first, command);
   await expect.poll(messages).toHaveLength(2);
   await telegram.deliver(textUpdate("run df -h ."));
   await expect.poll(messages).toHaveLength(3);

@@ -46,6 +46,35 @@ export async function openChat(newcomer: Newcomer, command: string): Promise<Ter
   return terminal;
 }
 
+/** Types the code that a chat's gateway shows into a command that asks for it, and waits until the command has ended. */
+export async function typeCode(chat: TerminalScreen | undefined, terminal: TerminalScreen): Promise<void> {
+  await terminal.sees("Code that the gateway shows in its terminal");
+  const newest = () =>
+    chat
+      ?.text()
+      .match(/(?<=\btype\s)\S{4}-\S{4}(?=\s+there)/g)
+      ?.at(-1);
+  const before = typed.get(chat);
+  await expect.poll(newest, { timeout: 20_000 }).not.toBe(before);
+  typed.set(chat, newest());
+  terminal.type(`${newest()}\r`);
+  expect(await terminal.ended, terminal.text()).toBe(0);
+}
+
+/** The last code that was typed, by chat. */
+const typed = new Map<TerminalScreen | undefined, string | undefined>();
+
+/** Runs a command that needs admin rights at a terminal, and returns what it showed. */
+export async function succeedAsAdmin(
+  newcomer: Newcomer,
+  chat: TerminalScreen | undefined,
+  command: string,
+): Promise<string> {
+  const terminal = newcomer.terminal(command);
+  await typeCode(chat, terminal);
+  return terminal.text();
+}
+
 /** Leaves a chat as a user does, by Ctrl-D. */
 export async function leaveChat(terminal: TerminalScreen | undefined): Promise<void> {
   if (terminal === undefined) return;

@@ -53,6 +53,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "workspace.checkpoint",
       "workspace.clone",
       "agent.init",
+      "token.standing",
       "channels.list",
       "channel.status",
       "payload.upload",

@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startLocalGateway } from "../../../local/in-process-gateway.ts";
 import { startOfflineModel } from "../../../local/offline-model/offline-model-server.ts";
-import { createToken } from "../../../shared/peers/tokens.ts";
 import { scopes } from "../../../shared/protocol/methods.ts";
 import type { World } from "../../../shared/world/world.ts";
+import { standingAdmin } from "../../support/standing-admin.ts";
 import { victim } from "./victim-names.ts";
 
 /** The gateway's addresses, and its owner's token. */
@@ -43,7 +43,7 @@ export async function startTarget(dir: string): Promise<Target> {
   const errors: Vitals["errors"] = {};
   const model = await startOfflineModel();
   const gateway = await startLocalGateway({ dir, log: (_name, line) => countError(errors, line) });
-  const { token } = await createToken(gateway.world.table, { name: "owner", scopes }, Date.now());
+  const { token } = await standingAdmin(gateway.world.table, scopes);
   return {
     ws: gateway.ws,
     webhook: gateway.webhook,

@@ -27,7 +27,18 @@ const ofOthers = ["\u0007", "\u0000", "\u001b]", "\u001b[2J", "\u001b[8m", "\u00
 const ownErase = "\r\u001b[K";
 
 /** Commands that run until stopped, or change this machine. They print through the same code. */
-const others = ["client", "node", "dev", "deploy", "init", "local-config", "completion", "upgrade", "doctor"];
+const others = [
+  "admin",
+  "client",
+  "node",
+  "dev",
+  "deploy",
+  "init",
+  "local-config",
+  "completion",
+  "upgrade",
+  "doctor",
+];
 
 /** Arguments of commands that do not accept arbitrary text, and options that prevent questions. */
 const given: Record<string, string[]> = {

@@ -54,10 +54,7 @@ afterAll(async () => {
 
 const userText = (turns: Turn[]) => turns.findLast(({ role }) => role === "user")?.text ?? "";
 const useModelAt = (baseUrl: string) =>
-  gateway.request("config.set", {
-    path: "model",
-    value: { provider: "openai-compatible", id: "m", baseUrl },
-  });
+  dev.configuration.set("model", { provider: "openai-compatible", id: "m", baseUrl });
 
 /** Whether nothing is in progress above an empty prompt. */
 const isIdle = (text: string) => /(^|\n)>$/.test(text) && !/\n(…|queued|⏵.* … ).*\n>$/.test(text);

@@ -69,7 +69,7 @@ describe("gsv deploy", () => {
     expect(content.gateway?.url).toBe(gateway.url);
     const table = openDynamoDBTable("gsv-test-table");
     const holder = await createTokenVerifier(table, Date.now).verify(content.gateway?.token ?? "");
-    expect(holder?.scopes).toEqual(["client", "node", "channel", "admin"]);
+    expect(holder?.scopes).toEqual(["client", "approve"]);
     expect(run.stdout).toContain(gateway.url);
     expect(run.stdout + run.stderr).not.toContain(content.gateway?.token);
   });
@@ -104,9 +104,9 @@ describe("gsv deploy", () => {
     const home = newFolder();
     const file = join(home, ".config/gsv/config.toml");
     await updateConfigFile(file, { gateway: { url: gateway.url, token: "good-token" } });
-    const before = await listTokens(openDynamoDBTable("gsv-test-table"));
+    const before = await listTokens(openDynamoDBTable("gsv-test-table"), Date.now());
     expect((await deploy(home)).error).toBeUndefined();
-    expect(await listTokens(openDynamoDBTable("gsv-test-table"))).toEqual(before);
+    expect(await listTokens(openDynamoDBTable("gsv-test-table"), Date.now())).toEqual(before);
     expect((await readConfigFile(file)).gateway?.token).toBe("good-token");
   });
 

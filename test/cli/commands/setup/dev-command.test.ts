@@ -9,6 +9,7 @@ import { freePort, occupyPort } from "../../../local/kept-port.ts";
 import { startOpenAiServer } from "../../../support/models/openai-server.ts";
 import { startTelegramServer } from "../../../support/platforms/telegram/telegram-server.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
+import { administer } from "../../administer.ts";
 import { startFakeGateway } from "../../fake-gateway.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
 import { type GsvHere, gsv, interruptHere, startHere } from "../../run-gsv.ts";
@@ -204,8 +205,9 @@ describe("gsv dev --serve", () => {
     const cwd = newFolder();
     const first = await serve(cwd, ["--port", String(await freePort())]);
     await gsv(["client", "remember me"], { cwd });
-    await gsv(["config", "set", "userTimezone", "Europe/Berlin"], { cwd });
-    await gsv(["config", "set", "model", '{"provider":"anthropic","id":"mine"}'], { cwd });
+    const env = { GSV_ADMIN_TOKEN: await administer(cwd, first.run) };
+    await gsv(["config", "set", "userTimezone", "Europe/Berlin"], { cwd, env });
+    await gsv(["config", "set", "model", '{"provider":"anthropic","id":"mine"}'], { cwd, env });
     expect(await end(first.run, "SIGTERM")).toBe(0);
     const second = await serve(cwd);
     expect([second.ready.token, second.ready.ws]).toEqual([first.ready.token, first.ready.ws]);
@@ -232,14 +234,18 @@ describe("gsv dev --serve", () => {
   it("creates a new token when its own was revoked, and disconnects the old one", async () => {
     const cwd = newFolder();
     const first = await serve(cwd);
-    const { tokens } = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout);
-    await gsv(["token", "revoke", tokens[0].id], { cwd });
+    const env = { GSV_ADMIN_TOKEN: await administer(cwd, first.run) };
+    const list = async (): Promise<{ id: string; name: string }[]> =>
+      JSON.parse((await gsv(["token", "list", "--json"], { cwd, env })).stdout).tokens;
+    const [local] = await list();
+    await gsv(["token", "revoke", local?.id ?? ""], { cwd, env });
     await end(first.run);
-    expect((await gsv(["token", "list"], { cwd })).code).toBe(0);
+    expect((await gsv(["session", "list"], { cwd })).code).toBe(0);
     const second = await serve(cwd);
     expect(second.ready.token).not.toBe(first.ready.token);
-    const left = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout).tokens;
-    expect(left.map(({ name }: { name: string }) => name)).toEqual(["local"]);
+    expect((await list()).filter(({ name }) => name === "local")).toEqual([
+      expect.not.objectContaining({ id: local?.id }),
+    ]);
     await end(second.run);
   });
 
@@ -277,7 +283,8 @@ describe("gsv dev --serve", () => {
     const telegram = await startTelegramServer();
     const { run } = await serve(cwd, ["--webhook-url", "https://tunnel.example"]);
     const input = JSON.stringify({ botToken: telegram.token, apiBaseUrl: telegram.url });
-    const added = await gsv(["channel", "add", "telegram", "--from", "-", "--json"], { cwd, input });
+    const env = { GSV_ADMIN_TOKEN: await administer(cwd, run) };
+    const added = await gsv(["channel", "add", "telegram", "--from", "-", "--json"], { cwd, env, input });
     expect(JSON.parse(added.stdout)).toMatchObject({
       webhookUrl: "https://tunnel.example/telegram/default",
       registration: { status: "registered" },
