@@ -11,6 +11,7 @@ import type { Action } from "../../../app/program.ts";
 import { askHidden, readAll } from "../../../app/questions.ts";
 import { untilSignal } from "../../../app/signals.ts";
 import { writeText } from "../../../app/terminal.ts";
+import { freeName } from "../../../gateway/machine-token.ts";
 import { byLine, followLog, newestLines } from "../../logs/log-files.ts";
 import { programRunner } from "../../program/run-program.ts";
 import { nodePlace } from "../node-settings.ts";
@@ -73,7 +74,8 @@ async function install(
   const { nodeId, workspace } = nodePlace(context, settings, options);
   if (!(await isFolder(workspace)))
     throw new Failure("workspace", `${workspace} is not a folder; choose one with --workspace`);
-  const given = token === "-" ? await askToken(context) : token;
+  const asked = token === "-" ? await askToken(context) : context.flags.token;
+  const given = asked ?? (await nodeToken(context, nodeId, token));
   await updateConfigFile(config, { gateway: { url, token: given }, node: { id: nodeId, workspace } });
   await mkdir(dirname(log), { recursive: true, mode: 0o700 });
   await mkdir(dirname(supervisor.file), { recursive: true });
@@ -96,6 +98,20 @@ async function install(
   const message = `the node ${nodeId} runs as a ${supervisor.name} service, now and after each boot: it gives ${url} access to ${workspace}\n\`gsv node status\` shows whether it is connected, \`gsv node logs -f\` what it does`;
   context.print({ ...result, ...(todo ? { todo } : {}) }, message);
   if (todo && !context.json) context.note(`gsv: ${todo}`);
+}
+
+/**
+ * The token for the service: the one in use if a node may connect with it, else a new one, which needs admin rights. A
+ * gateway that cannot be reached is not asked: the service will report a token that it refuses.
+ */
+async function nodeToken(context: Context, nodeId: string, token: string): Promise<string> {
+  const gateway = await context.gateway(false).catch(() => undefined);
+  const { scopes } = gateway?.hello ?? {};
+  if (gateway === undefined || scopes === undefined || scopes.includes("node") || scopes.includes("admin"))
+    return token;
+  const { tokens } = await gateway.request("token.list");
+  const name = freeName(nodeId, tokens);
+  return (await gateway.request("token.create", { name, scopes: ["node"] })).token;
 }
 
 async function askToken({ terminal }: Context): Promise<string> {

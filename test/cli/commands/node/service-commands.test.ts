@@ -19,6 +19,7 @@ import { followLog } from "../../../../cli/commands/logs/log-files.ts";
 import { serviceCommands } from "../../../../cli/commands/node/service/service-commands.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { until } from "../../../support/until.ts";
+import { startFakeGateway } from "../../fake-gateway.ts";
 import { type FakeSupervisors, fakeSupervisors } from "./fake-supervisors.ts";
 
 let home: string;
@@ -85,6 +86,23 @@ describe("gsv node install on Linux", () => {
     expect(text).toContain(`WorkingDirectory=${home.replaceAll("%", "%%")}/projects\n`);
     expect(statSync(config()).mode & 0o777).toBe(0o600);
     expect(readFileSync(config(), "utf8")).toContain('token = "gsv_secret"');
+  });
+
+  it("makes a token for the node when the stored one is a client's, and keeps one that a node may use", async () => {
+    const fake = await startFakeGateway({
+      "token.list": () => ({ tokens: [{ name: "laptop" }] }),
+      "token.create": () => ({ token: "gsv_of_the_node" }),
+    });
+    const env = { GSV_URL: fake.url, GSV_TOKEN: "good-token" };
+    fake.scopes = ["client", "node", "approve"];
+    expect(await install({ flags: {}, env })).toMatchObject({ ok: true });
+    expect(readFileSync(config(), "utf8")).toContain('token = "good-token"');
+    expect(fake.requests).toEqual([]);
+    fake.scopes = ["client", "approve"];
+    expect(await install({ flags: {}, env })).toMatchObject({ ok: true });
+    expect(readFileSync(config(), "utf8")).toContain('token = "gsv_of_the_node"');
+    expect(fake.requests.at(-1)).toMatchObject({ params: { name: "laptop-2", scopes: ["node"] } });
+    await fake.close();
   });
 
   it("writes a unit that systemd accepts without warnings", async () => {
