@@ -142,7 +142,7 @@ const webhookLines: Trouble[] = [
 const chapters: Record<string, () => Trouble[]> = {
   "A command finds no gateway, or is refused": () => [
     ...Object.values(gatewayTroubles),
-    ...fromDoctor("gateway", "token"),
+    ...fromDoctor("gateway", "token", "admin"),
     ...refusals(),
   ],
   "The agent does not answer": () => [

@@ -4,12 +4,13 @@ import { exitCode, Failure } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
 import { fill } from "../../app/template.ts";
 import { type Address, gatewayTroubles } from "../../gateway/address.ts";
+import { regionOf } from "../../gateway/aws-region.ts";
 import { folderText } from "../../gateway/data-folder.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
-import { regionOf } from "../logs/gateway-logs.ts";
 import { programRunner } from "../program/run-program.ts";
 import { type Finding, failed, finding } from "./finding.ts";
 import {
+  checkAdmins,
   checkChannels,
   checkClock,
   checkSweep,
@@ -18,7 +19,7 @@ import {
   checkVersions,
   unreachable,
 } from "./gateway-checks.ts";
-import { checkMachine } from "./machine-checks.ts";
+import { checkMachine, storedHere } from "./machine-checks.ts";
 import { checkModel, checkQuota, checkRegion, configuredModel } from "./model-checks.ts";
 
 const marks: Record<Finding["state"], string> = { ok: "✓", warning: "!", fault: "✗", skipped: "-" };
@@ -58,6 +59,10 @@ async function checkFound(context: Context): Promise<Finding[]> {
     address.close ? stoppedHere(context) : checkVersions(gateway, connectMs),
     attempt("upgrade", checkUpgrade(gateway)),
     attempt("token", checkToken(gateway)),
+    attempt(
+      "admin",
+      storedHere(context).then((here) => checkAdmins(gateway, here)),
+    ),
     attempt(
       "model",
       model.then((found) => checkModel(gateway, found, isLocal)),

@@ -89,7 +89,23 @@ export const findings = {
   tokenClient: {
     check: "token",
     state: "ok",
-    found: "may chat and read; settings and tokens need the scope admin",
+    found: "may chat and read; settings and tokens need admin rights (`gsv admin`)",
+  },
+
+  adminNone: { check: "admin", state: "ok", found: "no token keeps admin rights for more than an hour" },
+  adminStanding: {
+    check: "admin",
+    state: "warning",
+    found: "the token {name} ({id}) has admin rights that do not end",
+    cause: "An earlier version created it. A program that reads it owns the gateway.",
+    todo: "replace it where it is stored (`gsv init`, `gsv node install -t -`), then run `gsv token revoke {id}`; `gsv dev` replaces its own at the next start",
+  },
+  adminBesideNode: {
+    check: "admin",
+    state: "warning",
+    found: "the node {node} runs next to a token with admin rights ({place})",
+    cause: "The agent's commands on that machine can read the token.",
+    todo: "run `gsv init` there, and `gsv node install -t -` with a token of `gsv token create {node} --scopes node`",
   },
 
   modelOffline: {

@@ -36,6 +36,7 @@ export async function checkUpgrade(gateway: Gateway): Promise<Finding[]> {
 
 /** Checks the token's scope: only a token with the scope admin may list the tokens. */
 export async function checkToken(gateway: Gateway): Promise<Finding> {
+  if (gateway.hello.scopes?.includes("admin") === false) return finding("tokenClient");
   try {
     const { tokens } = await gateway.request("token.list");
     return finding("tokenAdmin", {
@@ -45,6 +46,31 @@ export async function checkToken(gateway: Gateway): Promise<Finding> {
     if (error instanceof RequestError && error.code === code.forbidden) return finding("tokenClient");
     return failed("token", error);
   }
+}
+
+/** What this machine's own files say about its token and its node. */
+export interface StoredHere {
+  /** The config file, if it holds the token in use. */
+  tokenFile?: string;
+  /** The id of the node that is installed as a service. */
+  nodeId?: string;
+}
+
+/** Reports tokens with lasting admin rights, and nodes next to one. A gateway of an earlier version does not list them. */
+export async function checkAdmins(gateway: Gateway, { tokenFile, nodeId }: StoredHere): Promise<Finding[]> {
+  if (!gateway.hello.features.methods.includes("token.standing")) return [];
+  const { tokens } = await gateway.request("token.standing");
+  const standing = tokens.flatMap(({ id, name, nodes }) => [
+    finding("adminStanding", { id, name: visible(name) }),
+    ...nodes.map((node) => finding("adminBesideNode", { node: visible(node), place: `token ${id}` })),
+  ]);
+  const isAdmin = gateway.hello.scopes?.includes("admin") ?? false;
+  const here =
+    isAdmin && tokenFile !== undefined && nodeId !== undefined
+      ? [finding("adminBesideNode", { node: nodeId, place: tokenFile })]
+      : [];
+  const found = [...standing, ...here];
+  return found.length > 0 ? found : [finding("adminNone")];
 }
 
 /** Checks each channel account: whether the platform accepts its credentials and delivers its messages. */

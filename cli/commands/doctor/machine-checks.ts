@@ -2,15 +2,23 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { readGatewayFile, runningGateway } from "../../../local/dev/dev-state.ts";
-import { isExposed } from "../../app/config-file.ts";
+import { configFolder, isExposed, readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf } from "../../app/failure.ts";
 import { checkoutFolder, version } from "../../app/installation.ts";
 import { type Finding, failed, finding } from "./finding.ts";
+import type { StoredHere } from "./gateway-checks.ts";
 
 /** The checks of this machine, which need no gateway. */
 export async function checkMachine(context: Context): Promise<Finding[]> {
   return [checkNode(process.versions.node), await checkConfig(context), await checkPorts(context.dataFolder)];
+}
+
+/** What this machine's files say about its token and its node. */
+export async function storedHere(context: Context): Promise<StoredHere> {
+  const { file, token } = await context.settings();
+  const service = await readConfigFile(join(configFolder(context.terminal.env), "node-service.toml"));
+  return { tokenFile: token?.source === file ? file : undefined, nodeId: service.node?.id };
 }
 
 /** Checks the Node.js version. `gsv` itself refuses to start on a version older than 20.19. */

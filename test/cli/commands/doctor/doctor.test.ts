@@ -23,13 +23,15 @@ describe("gsv doctor", () => {
   let values: Record<string, unknown>;
   let accounts: object[];
   let failing: object[] | undefined;
+  let standing: object[];
   beforeEach(async () => {
     values = { model: { provider: "anthropic", id: "m" }, apiKeys: { anthropic: "***" }, channels: {} };
     accounts = [];
-    failing = undefined;
+    [failing, standing] = [undefined, []];
     gateway = await startFakeGateway({
       "config.get": ({ params: { path } }) => ({ path, value: values[path] ?? null }),
       "token.list": () => ({ tokens: [{}] }),
+      "token.standing": () => ({ tokens: standing }),
       "channels.list": () => ({ channels: accounts.map(() => ({ channel: "telegram" })) }),
       "cron.status": () => ({ failing }),
       "channel.status": ({ params: { channel } }) => ({ channel, accounts }),
@@ -49,8 +51,8 @@ describe("gsv doctor", () => {
     const { code, ok, checks } = await run();
     expect([code, ok]).toEqual([0, true]);
     expect(checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
-      ...["node ok", "config ok", "ports skipped", "gateway warning", "token ok", "model ok"],
-      ...["channels skipped", "sweep ok", "clock skipped", "region skipped", "quota skipped"],
+      ...["node ok", "config ok", "ports skipped", "gateway warning", "token ok", "admin ok"],
+      ...["model ok", "channels skipped", "sweep ok", "clock skipped", "region skipped", "quota skipped"],
     ]);
     const { stdout } = await gsv(["doctor"], { env: env() });
     expect(stdout).toContain(`✓ node      ${process.versions.node}; gsv ${version}`);
@@ -123,16 +125,43 @@ describe("gsv doctor", () => {
   });
 
   it("reports what a token without the scope admin may not do, and continues when a check fails", async () => {
-    gateway.methods["token.list"] = () => {
-      throw new PeerError(403, "admin only");
-    };
+    gateway.scopes = ["client"];
     gateway.methods["channels.list"] = () => {
       throw new PeerError(500, "internal error");
     };
     const { of } = await run();
-    expect(of("token")).toMatchObject({ state: "ok", found: expect.stringContaining("scope admin") });
+    expect(of("token")).toMatchObject({ state: "ok", found: expect.stringContaining("admin rights") });
     expect(of("channels")).toMatchObject({ state: "fault", found: "internal error" });
     expect(of("model")).toMatchObject({ state: "ok" });
+  });
+
+  it("lists tokens whose admin rights do not end, and nodes that run next to one", async () => {
+    standing = [
+      { id: "old1", name: "laptop", nodes: ["desk"] },
+      { id: "old2", name: "phone", nodes: [] },
+    ];
+    const home = newFolder();
+    mkdirSync(join(home, ".config/gsv"), { recursive: true });
+    const gatewayOf = (token: string) => `[gateway]\nurl = "${gateway.url}"\ntoken = "${token}"\n`;
+    writeFileSync(join(home, ".config/gsv/config.toml"), gatewayOf("good-token"));
+    writeFileSync(join(home, ".config/gsv/node-service.toml"), `${gatewayOf("other")}[node]\nid = "here"\n`);
+    const found = async () => {
+      const { checks } = JSON.parse((await gsv(["doctor", "--json"], { cwd: home })).stdout);
+      return checks.flatMap(({ check, found }: Finding) => (check === "admin" ? [found] : []));
+    };
+    const listed = [
+      "the token laptop (old1) has admin rights that do not end",
+      "the node desk runs next to a token with admin rights (token old1)",
+      "the token phone (old2) has admin rights that do not end",
+    ];
+    gateway.scopes = ["client", "approve"];
+    expect(await found()).toEqual(listed);
+    gateway.scopes = ["client", "admin"];
+    const file = join(home, ".config/gsv/config.toml");
+    expect(await found()).toEqual([
+      ...listed,
+      `the node here runs next to a token with admin rights (${file})`,
+    ]);
   });
 
   it("reports accounts that receive nothing, are stopped, or have no owner", async () => {
@@ -210,7 +239,7 @@ describe("gsv doctor beside a stopped local gateway", () => {
     expect(doctor.code).toBe(1);
     expect(doctor.stdout).toContain(`✗ gateway   ${message}\n`);
     expect(doctor.stdout).toContain("→ start it with `gsv dev` or `npm start`");
-    expect(doctor.stdout).toMatch(/ token +has every scope/);
+    expect(doctor.stdout).toMatch(/ token +may chat and read/);
     expect((await gsv(["client", "hello"], { cwd })).stderr).toContain(message);
   });
 });
