@@ -112,6 +112,12 @@ export const attackClasses: readonly AttackClass[] = [
     file: "inside/own-property.test.ts",
   },
   {
+    name: "standing-skill",
+    attack: "makes the agent write a skill that all later prompts list",
+    advisories: ["CWE-94"],
+    file: "inside/standing-skill.test.ts",
+  },
+  {
     name: "non-owner-exec",
     attack: "has commands run on the owner's machines, or uses the owner's commands, as a guest",
     advisories: ["GHSA-c28g-vh7m-fm7v", "GHSA-39mp-545q-w789"],

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
+import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { type CallAddress, encodeCallAddress } from "../../../../shared/session/call-address.ts";
 import { beginTransfer } from "../../../../shared/transfer/transfer.ts";
 import { checkNodes, parseEnds } from "../../../../shared/transfer/transfer-endpoint.ts";
 import { checkReadable, checkWritable } from "../../../../shared/workspace/privacy.ts";
 import { nativeTool } from "./native-tool.ts";
+import { describesSkill } from "./skill-guard.ts";
 
 const end = (description: string) =>
   v.pipe(v.string(), v.minLength(1), v.maxLength(4096), v.description(description));
@@ -23,6 +25,11 @@ export const transfer = nativeTool({
   asksNode: true,
   async run(args, { agent, turn, address }) {
     const { source, destination } = parseEnds({ ...args, agentId: turn.agentId });
+    if (destination.kind === "workspace" && describesSkill(destination.path))
+      throw new PeerError(
+        code.forbidden,
+        "destination: write a SKILL.md with gsv__WriteFile, which checks it",
+      );
     if (source.kind === "workspace") checkReadable(turn.audience, source.path);
     if (destination.kind === "workspace") checkWritable(turn.audience, destination.path);
     checkNodes({ source, destination }, turn.nodes);
