@@ -1,6 +1,6 @@
 import type { CronStatus } from "../protocol/cron.ts";
 import type { CronTask } from "../session/inbox-entry.ts";
-import { equal } from "../world/expression.ts";
+import { any, type Condition, equal } from "../world/expression.ts";
 import { succeeds, type Table } from "../world/world.ts";
 import { changeJob, type JobChange, jobKey, readJob, type StoredJob } from "./job-item.ts";
 import { isOpen, recordRun, runId } from "./run-history.ts";
@@ -10,6 +10,14 @@ export interface RunEnd {
   status: CronStatus;
   error?: string;
 }
+
+/** An end stays, but a lost run may still end, and one that a late duplicate has skipped may have been accepted. */
+const endConditions: Record<CronStatus, Condition | undefined> = {
+  ok: undefined,
+  error: any(isOpen, equal("status", "lost")),
+  skipped: isOpen,
+  lost: isOpen,
+};
 
 /**
  * Records how a run ended in the history and in the job. Safe to repeat: the job changes once, and last, because the sweep
@@ -28,7 +36,7 @@ export async function settleCronRun(
     ...(error === undefined ? {} : { error }),
     ...(job?.nextRunAtMs === undefined ? {} : { nextRunAtMs: job.nextRunAtMs }),
   };
-  await recordRun(table, at, run, status === "lost" ? isOpen : undefined);
+  await recordRun(table, at, run, endConditions[status]);
   const last = { lastRunAtMs: queuedAt, lastStatus: status, lastError: error, lastDurationMs: durationMs };
   for (; job; job = await readJob(table, jobId)) {
     const isCurrent = job.run?.at === at;

@@ -226,6 +226,9 @@ describe("a job runs", () => {
     await settleCronRun(cron.world(), late, { status: "ok" });
     expect((await cron.runs(id)).at(-1)).toMatchObject({ status: "ok" });
     expect((await cron.job(id))?.lastStatus).toBe("ok");
+    for (const status of ["skipped", "error", "lost"] as const)
+      await settleCronRun(cron.world(), late, { status, error: "by a late duplicate" });
+    expect((await cron.runs(id)).at(-1)).toMatchObject({ status: "ok" });
   });
 });
 
