@@ -104,11 +104,6 @@ export const deepScenarios: readonly Scenario[] = [
   scenario("a reset, a pause, two senders", { ...used, senders: [...one, sender("/reset")] }, { pauses: 1 }),
   scenario("a compaction, another sender", { ...long, senders: [sender("/compact 1"), sender("m1")] }),
   scenario("a compaction, a failing call", { ...long, senders: [sender("/compact 1")] }, { failures: 1 }),
-  scenario(
-    "a compaction, a pause, another sender",
-    { ...long, senders: [sender("/compact 1"), sender("m1")] },
-    { pauses: 1 },
-  ),
   scenario("all: a tool", { ...used, senders: withTool }),
   scenario("two failing calls, two senders", { ...used, senders: plain }, { failures: 2 }),
   scenario("a pause, three messages", { ...used, senders: plain }, { pauses: 1 }),

@@ -51,7 +51,6 @@ export const deepJobScenarios: readonly Scenario[] = [
   jobScenario("one slot, every call", [fire("a"), fire("b")], {}, slot),
   jobScenario("forced, every call", [fire("a"), force("a")]),
   jobScenario("one slot, forced", [fire("a"), force("b")], { crashes: 1 }, { ...coarse, ...slot }),
-  jobScenario("a pause, a sweep", [fire("a")], { pauses: 1, sweeps: 1 }, coarse),
   jobScenario("all, a crash", [...fires, renamed, replanned, force("a")], { crashes: 1 }, coarse),
   jobScenario("all, a repeated write", [...fires, renamed, replanned, force("a")], { repeats: 1 }, coarse),
 ];
