@@ -1,10 +1,15 @@
 import type { TableCall } from "../../local/items/table-call.ts";
+import type { Step } from "../../shared/world/expression.ts";
 import { jobMutations } from "../conformance/jobs/job-mutations.ts";
 import { mutations as ofEveryInterleaving, without } from "../conformance/mutations.ts";
 
 type Mutation = (call: TableCall) => TableCall;
 
 const isRunId = without((part) => [part.path].flat().join(".") === "run.runId");
+
+/** A step as after an upgrade, when the previous release may not return. */
+const sharded = (step: Step): Step =>
+  step.path === "duePk" && "value" in step ? { ...step, value: "DUE#7" } : step;
 
 /** Only writes that contain a step for a path. */
 const where =
@@ -34,6 +39,8 @@ export const mutations: Record<string, Mutation> = {
     without((part) => [part.path].flat().join(".").startsWith("run.pending.")),
   ),
   "the runs that a message may start": without(({ path }) => path === "count"),
+  "the partition in which the previous release sweeps": (call) =>
+    call.op === "update" ? { ...call, steps: call.steps.map(sharded) } : call,
   "a session that does not exist yet": (call) =>
     call.op === "put" && call.item.sk === "META" ? { ...call, condition: undefined } : call,
   "the run that a stop is for": where("duePk", where("stop", isRunId)),

@@ -1,9 +1,9 @@
 import "../support/loaded-later.ts";
+import type { ModelCall } from "../../functions/agent/model/model-call.ts";
 import type { TableCall } from "../../local/items/table-call.ts";
 import type { JsonObject } from "../../shared/configuration/configuration-paths.ts";
 import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
 import type { Rendering } from "../../shared/context/view.ts";
-import { setLogOutput } from "../../shared/runtime/log.ts";
 import { isLeased, metaKey, type SessionState } from "../../shared/session/state.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import { Machine, type Running } from "./engine/machine.ts";
@@ -11,6 +11,8 @@ import { standIn } from "./engine/stand-ins.ts";
 import { Timeline } from "./engine/timeline.ts";
 import { type Action, drawActions } from "./load/actions.ts";
 import { connectedPeers, knownBridge, Peers, peersToken } from "./load/peers.ts";
+import { present, type Release } from "./release/present.ts";
+import { loadPrevious } from "./release/previous.ts";
 import { maxRuns } from "./scenes/jobs/job-rules.ts";
 import type { Scene } from "./scenes/scene.ts";
 import { createScenes, drawScenes } from "./scenes/scenes.ts";
@@ -44,6 +46,8 @@ export interface ScheduleOptions {
   leftOut?: ReadonlySet<number>;
   /** One in this many calls has a fault; drawn if absent. */
   oneIn?: number;
+  /** Whether the previous release runs, too; drawn if absent. */
+  isMixed?: boolean;
   /** Changes every write to the table. */
   mutate?: (call: TableCall) => TableCall;
   /** Receives a line for each event. */
@@ -64,7 +68,7 @@ export interface ScheduleResult {
 
 /** Runs one schedule, which its seed determines. */
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
-  const simulation = new Simulation(options);
+  const simulation = new Simulation(options, await loadPrevious());
   return simulation.run();
 }
 
@@ -110,11 +114,13 @@ class Simulation {
   private readonly scenes: ReadonlyMap<string, Scene>;
   private readonly maxSkew: number;
   private readonly settings: JsonObject;
+  /** The releases that share the data. */
+  private readonly releases: readonly Release[];
   private machines = 0;
 
   private readonly options: ScheduleOptions;
 
-  constructor(options: ScheduleOptions) {
+  constructor(options: ScheduleOptions, previous: Release) {
     this.options = options;
     const { seed, leftOut = new Set(), mutate = (call) => call } = options;
     this.sources = sourcesOf(seed);
@@ -122,7 +128,11 @@ class Simulation {
     this.timeline = new Timeline(start, ways);
     this.faults = new Faults(faults, options.oneIn ?? plan.pick([0, 400, 150, 60, 30]), leftOut);
     this.maxSkew = plan.pick([0, 0, 300, 2_000]);
-    this.actions = options.actions ?? [...drawActions(plan, maxActions), ...drawScenes(scenes)];
+    // The previous release breaks the rules of the scenes.
+    const drawn = options.isMixed ? [] : drawScenes(scenes);
+    this.actions = options.actions ?? [...drawActions(plan, maxActions), ...drawn];
+    const isAlone = peers.integer(4) > 0 || this.actions.some(({ kind }) => kind === "scene");
+    this.releases = (options.isMixed ?? !isAlone) ? [previous, present] : [present];
     this.settings = settingsFor(plan.pick(policies), plan.pick(["inline", "pools"] as const));
     this.services = new Machine("services", 0, this.timeline, this.running);
     const network = new Network(this.timeline, this.faults, this.services, this.tell);
@@ -132,17 +142,10 @@ class Simulation {
       timeline: this.timeline,
       faults: this.faults,
       machine: (name) => this.newMachine(name),
+      release: () => (this.releases.length > 1 ? peers.pick(this.releases) : present),
       worldOf: (machine) => this.cloud.worldOf(machine),
-      outsideOf: (world) => ({
-        callModel: createModel(this.faults, (call) => {
-          this.tell(this.running.machine?.name ?? "", `asks the model with ${call.messages.length} messages`);
-          checkRequest(
-            this.ledger,
-            this.running.machine?.name,
-            call,
-            (key) => this.cloud.bucket.peek(key) !== undefined,
-          );
-        }),
+      outsideOf: (world, { modelOf }) => ({
+        callModel: modelOf(createModel(this.faults, (call) => this.seeRequest(call))),
         channels: openChannels(world, channels, openConfiguration(world.table, world.secrets)).sender,
       }),
       tell: this.tell,
@@ -163,10 +166,18 @@ class Simulation {
     this.scenes = createScenes(this.actions, stage);
   }
 
+  private seeRequest(call: ModelCall): void {
+    const name = this.running.machine?.name;
+    this.tell(name ?? "", `asks the model with ${call.messages.length} messages`);
+    checkRequest(this.ledger, name, call, (key) => this.cloud.bucket.peek(key) !== undefined);
+  }
+
   async run(): Promise<ScheduleResult> {
     const putBack = [
       // Omit the times, which are those of this process.
-      setLogOutput((line) => this.options.trace?.(`    ${line.replace(/^\{"time":"[^"]*",/, "{")}`)),
+      ...this.releases.map(({ setLogOutput }) =>
+        setLogOutput((line) => this.options.trace?.(`    ${line.replace(/^\{"time":"[^"]*",/, "{")}`)),
+      ),
       standIn({ machine: () => this.running.machine ?? this.services, random: this.sources.ids }),
       onUnhandled((error) => this.ledger.fault(`unhandled: ${error instanceof Error ? error.stack : error}`)),
     ];

@@ -3,12 +3,19 @@ import { standIn } from "./engine/stand-ins.ts";
 import { runSchedules } from "./run-schedules.ts";
 import { runSchedule } from "./schedule.ts";
 
-it("300 schedules of users, faults and late events cause no violation", async () => {
-  const { failures, messages, faults } = await runSchedules(1, 300);
-  expect(failures).toEqual([]);
-  expect(messages).toBeGreaterThan(600);
-  for (const [name, count] of Object.entries(faults)) expect(count, name).toBeGreaterThan(10);
-});
+/** Far above the time of the schedules, so a busy machine fails no test. */
+const patience = 900_000;
+
+it(
+  "300 schedules of users, faults and late events cause no violation",
+  async () => {
+    const { failures, messages, faults } = await runSchedules(1, 300);
+    expect(failures).toEqual([]);
+    expect(messages).toBeGreaterThan(600);
+    for (const [name, count] of Object.entries(faults)) expect(count, name).toBeGreaterThan(10);
+  },
+  patience,
+);
 
 it("a seed determines its schedule", async () => {
   const traceOf = async (seed: number) => {

@@ -1,4 +1,3 @@
-import { acceptResult } from "../../../functions/socket/calls/node-calls.ts";
 import type { Gateway } from "../../../functions/socket/gateway.ts";
 import { createActivity } from "../../../shared/channels/activity.ts";
 import type { Channels } from "../../../shared/channels/channel.ts";
@@ -6,10 +5,11 @@ import { handleInbound } from "../../../shared/channels/inbound/inbound.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import { storeMedia } from "../../../shared/media/media-store.ts";
 import type { Frame } from "../../../shared/protocol/frames.ts";
-import { type Intake, submitEntry, submitMessage } from "../../../shared/session/intake.ts";
+import type { Intake } from "../../../shared/session/intake.ts";
 import type { Item, World } from "../../../shared/world/world.ts";
 import type { Random } from "../../support/random.ts";
 import type { Timeline } from "../engine/timeline.ts";
+import { present, type Release } from "../release/present.ts";
 import type { Ledger } from "../verdict/ledger.ts";
 import type { Faults } from "../world/faults.ts";
 import type { Functions } from "../world/functions.ts";
@@ -63,6 +63,9 @@ export const knownBridge: Item = {
   ...{ attachedAt: 0, expiresAt: 9_999_999_999 },
 };
 
+/** The work of a request. */
+type Work = (world: World) => Promise<unknown>;
+
 export interface PeerSurroundings {
   timeline: Timeline;
   faults: Faults;
@@ -92,18 +95,20 @@ export class Peers {
     const { ledger } = this.around;
     const id = idOf(action, number);
     if (action.kind === "message") ledger.messages++;
-    const isAnswered = await this.insist(id, (world) => this.submit(world, action, number));
+    const release = action.via === "client" ? this.around.functions.release() : present;
+    const submit: Work = (world) => this.submit(world, release, action, number);
+    const isAnswered = await this.insist(id, submit, release);
     // The answer to a stop does not mean that an inbox accepted an entry.
     if (isAnswered && action.kind !== "stop") ledger.acknowledged.add(id);
   }
 
   /** Repeats a request until it is answered, and sometimes once more. @returns whether it was answered */
-  async insist(name: string, work: (world: World) => Promise<unknown>): Promise<boolean> {
+  async insist(name: string, work: Work, release = present): Promise<boolean> {
     const { faults, timeline } = this.around;
     this.busy++;
     let isAnswered = false;
     for (let tries = 0; tries < maxTries; tries++) {
-      const isNow = await this.ask(name, work);
+      const isNow = await this.ask(name, work, release);
       isAnswered ||= isNow;
       if (isNow && !faults.draw(["duplicates"], 8)) break;
       await timeline.pass(faults.between(500, 60_000));
@@ -113,9 +118,9 @@ export class Peers {
   }
 
   /** @returns whether a successful answer came in time */
-  private ask(name: string, work: (world: World) => Promise<unknown>): Promise<boolean> {
+  private ask(name: string, work: Work, release = present): Promise<boolean> {
     const { functions, timeline, tell } = this.around;
-    const answered = functions.request(name, work).then(
+    const answered = functions.request(name, work, release).then(
       () => true,
       (error: unknown) => {
         tell(name, `failed: ${error}`);
@@ -125,7 +130,12 @@ export class Peers {
     return Promise.race([answered, timeline.pass(patienceMs).then(() => false)]);
   }
 
-  private async submit(world: World, action: UserAction, number: number): Promise<unknown> {
+  private async submit(
+    world: World,
+    { submitEntry, submitMessage }: Release,
+    action: UserAction,
+    number: number,
+  ): Promise<unknown> {
     const intake = this.intakeOf(world);
     const id = idOf(action, number);
     if (action.via !== "client") return this.takeFromChannel(world, intake, action, number);
@@ -189,17 +199,23 @@ export class Peers {
 
   /** The node runs a tool and sends the result: late, twice, or never. */
   private async answerCall(callId: string): Promise<void> {
-    const { faults, timeline, random } = this.around;
+    const { faults, timeline, random, functions } = this.around;
     this.busy++;
     const fault = faults.draw(["silent", "late", "double"], 8);
     await timeline.pass(fault === "late" ? faults.between(30_000, 90_000) : 20 + random.integer(2_000));
     const result = random.integer(4) === 0 ? "found ".repeat(600) : "found";
     for (let tries = 0; fault !== "silent" && tries < maxTries; tries++) {
-      const accept = (world: World) =>
-        acceptResult({ ...this.intakeOf(world), bucket: world.bucket } as unknown as Gateway, "n", callId, {
-          result,
-        });
-      if ((await this.ask("node", accept)) && (fault !== "double" || tries > 0)) break;
+      const release = functions.release();
+      const accept: Work = (world) =>
+        release.acceptResult(
+          { ...this.intakeOf(world), bucket: world.bucket } as unknown as Gateway,
+          "n",
+          callId,
+          {
+            result,
+          },
+        );
+      if ((await this.ask("node", accept, release)) && (fault !== "double" || tries > 0)) break;
       await timeline.pass(faults.between(500, 10_000));
     }
     this.busy--;

@@ -1,10 +1,9 @@
 import type { Agent } from "../../../functions/agent/agent.ts";
-import { type AgentEvent, createAgent } from "../../../functions/agent/agent-handler.ts";
-import { holdSession } from "../../../functions/agent/session-loop.ts";
-import { createTimerHandler } from "../../../functions/timer/timer-handler.ts";
+import type { AgentEvent } from "../../../functions/agent/agent-handler.ts";
 import type { TimerEvent, World } from "../../../shared/world/world.ts";
 import type { Machine } from "../engine/machine.ts";
 import type { Timeline } from "../engine/timeline.ts";
+import { present, type Release } from "../release/present.ts";
 import type { Faults } from "./faults.ts";
 
 /** Timeout of an agent invocation. Milliseconds. */
@@ -13,11 +12,12 @@ const agentMs = 900_000;
 /** Lambda repeats a failed asynchronous event after these times. Milliseconds. */
 const retryAfterMs = [60_000, 120_000];
 
-type TimerContext = Parameters<ReturnType<typeof createTimerHandler>>[1];
+type TimerContext = Parameters<ReturnType<Release["createTimerHandler"]>>[1];
 
 interface Warm {
   machine: Machine;
   agent: Agent;
+  release: Release;
   isBusy: boolean;
 }
 
@@ -26,9 +26,11 @@ export interface Hosting {
   faults: Faults;
   /** Creates a cold machine. */
   machine(name: string): Machine;
+  /** The release on a cold machine. */
+  release(): Release;
   worldOf(machine: Machine): World;
   /** The agent's dependencies that are not part of its world: the model's provider and other servers. */
-  outsideOf(world: World): Partial<Agent>;
+  outsideOf(world: World, release: Release): Partial<Agent>;
   tell(who: string, what: string): void;
 }
 
@@ -61,21 +63,28 @@ export class Functions {
     machine.after(timeline.jitter(20), () => void handler(event, context).catch(() => {}));
   }
 
+  /** One of the releases that share the data. */
+  release(): Release {
+    return this.hosting.release();
+  }
+
   private coldTimer() {
-    const { machine, worldOf } = this.hosting;
+    const { machine, worldOf, release } = this.hosting;
     const host = machine("timer");
-    return { machine: host, handler: createTimerHandler(worldOf(host)) };
+    const code = release();
+    return { machine: host, handler: code.createTimerHandler(code.worldOf(worldOf(host))) };
   }
 
   /**
-   * Handles one request of a peer on a new machine.
+   * Handles one request of a peer on a new machine, by default of this release.
    * @returns the answer; never resolves if the machine dies
    */
-  request<T>(name: string, work: (world: World) => Promise<T>): Promise<T> {
+  request<T>(name: string, work: (world: World) => Promise<T>, release = present): Promise<T> {
     const { machine, worldOf, timeline } = this.hosting;
     const host = machine(name);
+    const world = release.worldOf(worldOf(host));
     return new Promise((resolve, reject) => {
-      host.after(timeline.jitter(30), () => void work(worldOf(host)).then(resolve, reject));
+      host.after(timeline.jitter(30), () => void work(world).then(resolve, reject));
     });
   }
 
@@ -84,7 +93,7 @@ export class Functions {
     const { timeline, tell } = this.hosting;
     const host = this.warm.find(({ machine, isBusy }) => machine.isAlive && !isBusy) ?? this.coldStart();
     host.isBusy = true;
-    const { machine, agent } = host;
+    const { machine, agent, release } = host;
     const end = timeline.now + agentMs;
     const stopAtEnd = timeline.at(end, () => machine.die());
     const over = () => {
@@ -92,22 +101,26 @@ export class Functions {
       host.isBusy = false;
     };
     machine.after(0, () => {
-      tell(machine.name, `invoked for ${sessionKey}`);
+      tell(machine.name, `invoked for ${sessionKey} (${release.name})`);
       agent.configuration.confirm(configurationVersion);
-      holdSession(agent, sessionKey, () => end - timeline.now).then(over, (error: unknown) => {
-        over();
-        tell(machine.name, `failed: ${error}`);
-        const wait = retryAfterMs[failed];
-        if (wait !== undefined) timeline.after(wait, () => this.invokeAgent(event, failed + 1));
-      });
+      release
+        .holdSession(agent, sessionKey, () => end - timeline.now)
+        .then(over, (error: unknown) => {
+          over();
+          tell(machine.name, `failed: ${error}`);
+          const wait = retryAfterMs[failed];
+          if (wait !== undefined) timeline.after(wait, () => this.invokeAgent(event, failed + 1));
+        });
     });
   }
 
   private coldStart(): Warm {
     const { machine, worldOf, outsideOf } = this.hosting;
     const host = machine("agent");
+    const release = this.hosting.release();
     const world = worldOf(host);
-    const made = { machine: host, agent: { ...createAgent(world), ...outsideOf(world) }, isBusy: false };
+    const agent = { ...release.createAgent(release.worldOf(world)), ...outsideOf(world, release) };
+    const made = { machine: host, agent, release, isBusy: false };
     this.warm.push(made);
     return made;
   }
