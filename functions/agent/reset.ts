@@ -17,6 +17,7 @@ import {
   type ToExtract,
 } from "../../shared/session/state.ts";
 import { clearMessages, streamMessages } from "../../shared/session/transcript.ts";
+import { originsOfSession } from "../../shared/session/words-read.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { commitHistory } from "./compaction/extraction-job.ts";
@@ -107,7 +108,8 @@ async function archive(agent: Agent, writer: SessionWriter): Promise<void> {
   const isOpen = memories === undefined && mediaDeleted === undefined;
   if (archivedTo !== undefined && !isOpen) return;
   const { compaction } = await agent.configuration.load();
-  const extracting = { sessionId, archive: key, queuedAt: at, at: updatedAt };
+  const origins = originsOfSession(writer.state, await agent.history.load(writer.state));
+  const extracting = { sessionId, archive: key, queuedAt: at, at: updatedAt, origins };
   await writer.commit([
     set(["resetting", "archivedTo"], key),
     ...(isOpen ? [set(["resetting", "memories"], "")] : []),
@@ -182,6 +184,7 @@ async function startAfresh(agent: Agent, writer: SessionWriter): Promise<void> {
     ...(spent ? [assign("spent", spentAfterReset(spent))] : []),
     remove("contextTokens"),
     remove("context"),
+    remove("origins"),
     remove("resetScheduledFor"),
     remove("extracting"),
     set("lastResetAt", at),

@@ -5,7 +5,7 @@ import { log } from "../../shared/runtime/log.ts";
 import type { ExecTask, InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
-import { answered, type Run } from "../../shared/session/run.ts";
+import { answered, havingRead, type Run } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
 import { remove } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
@@ -15,7 +15,7 @@ import { type ConnectedPeers, freshPeersMs, prefetch } from "./context/connected
 import { changeOnRequest } from "./objects/change-on-request.ts";
 import { deliverReply, deliverStop, endMarker } from "./reply/delivery.ts";
 import { beginReset, isDue, queueLeft, resumeReset } from "./reset.ts";
-import { type Next, SessionWriter } from "./session-writer.ts";
+import { type Next, runOf, SessionWriter } from "./session-writer.ts";
 import { beginRun, resumeRun, runStep } from "./step.ts";
 import { toolStep } from "./tool-step.ts";
 import { stopCalls } from "./tools/stopped-calls.ts";
@@ -134,9 +134,9 @@ async function endStopped(
   const nodes = () => peers.nodes(agent.now() - freshPeersMs);
   const stopped = async () => {
     if (run.phase === "reply") return;
-    const results = await stopCalls(agent, writer, run, nodes);
+    const { results, origins } = await stopCalls(agent, writer, run, nodes);
     const marker = endMarker("stopped by the user before an answer", agent.now());
-    await writer.append([...results, marker], [assign("run", answered(run))]);
+    await writer.append([...results, marker], [assign("run", answered(havingRead(run, origins)))]);
   };
   await Promise.all([stopped(), deliverStop(agent, writer.sessionKey, run, peers)]);
   return endRun(agent, writer);
@@ -144,8 +144,13 @@ async function endStopped(
 
 async function endRun(agent: Agent, writer: SessionWriter): Promise<Next> {
   const now = agent.now();
-  const scheduled = await resetScheduleSteps(agent, { ...writer.state, updatedAt: now }, now);
-  return (await writer.endRun([assign("updatedAt", now), ...scheduled])) ? "released" : "continue";
+  const { state } = writer;
+  const { origin, origins: known } = runOf(writer);
+  // Of a room, an absent set means that an earlier version stored its messages.
+  const origins = known ?? (origin.kind === "channel" && origin.peer.kind !== "dm" ? [] : undefined);
+  const read = origins && origins.join() !== state.origins?.join() ? [assign("origins", origins)] : [];
+  const scheduled = await resetScheduleSteps(agent, { ...state, updatedAt: now }, now);
+  return (await writer.endRun([assign("updatedAt", now), ...read, ...scheduled])) ? "released" : "continue";
 }
 
 /**

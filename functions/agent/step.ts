@@ -1,12 +1,14 @@
 import { recordRunning } from "../../shared/cron/run-history.ts";
 import { mediaBlocks, userContent } from "../../shared/media/media-content.ts";
+import { joinOrigins } from "../../shared/origins/origins.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { listSteps } from "../../shared/session/due.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
-import { newRun, type Run, shrinkSteps, triedAgain } from "../../shared/session/run.ts";
+import { havingRead, newRun, type Run, shrinkSteps, triedAgain } from "../../shared/session/run.ts";
 import { assign, metaKey } from "../../shared/session/state.ts";
-import { type Step, set } from "../../shared/world/expression.ts";
+import { originsOfEntry, originsOfSession } from "../../shared/session/words-read.ts";
+import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { receiveAttachments } from "./attachments.ts";
 import { compactionSteps } from "./compaction/compaction.ts";
@@ -27,7 +29,7 @@ export interface StepPlan {
   run: Run;
   /** Messages to append to the transcript. */
   appended: readonly Message[];
-  /** Changes of the session item, in the same write. */
+  /** Other changes of the session item, in the same write. */
   writes: readonly Step[];
   /** The inbox entry to remove, in the same write. */
   entry?: InboxEntry;
@@ -50,16 +52,16 @@ export async function beginRun(
   const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...(received ?? [])]);
   const message: Message = { role: "user", content, origin: messageOrigin(entry), timestamp: entry.at };
   const { configurationVersion = agent.configuration.version() } = entry;
-  const run = newRun({ ...entry, configurationVersion }, received ? 0 : 1, now);
+  const before = await agent.history.load(writer.state);
+  const read = joinOrigins(originsOfSession(writer.state, before), originsOfEntry(entry));
+  const run = havingRead(newRun({ ...entry, configurationVersion }, received ? 0 : 1, now), read);
   log("run.start", { sessionKey: writer.sessionKey, runId: run.runId });
   const writes = [
-    assign("run", run),
     assign("updatedAt", now),
     ...(entry.origin.kind === "channel" ? [assign("lastChannel", entry.origin)] : []),
     ...listSteps(metaKey(writer.sessionKey), now),
   ];
   const plan = { run, appended: [message], writes, entry };
-  const before = await agent.history.load(writer.state);
   // The peers are read after the message arrived, so that the run is offered every node that was connected by then.
   const peersSince = entry.at;
   if (!received) return { ...plan, call: { messages: [...before, message], isNew: true, peersSince } };
@@ -80,7 +82,7 @@ export async function resumeRun(agent: Agent, writer: SessionWriter, run: Run): 
   return {
     run: again,
     appended: [],
-    writes: [set(["run", "attempt"], again.attempt)],
+    writes: [],
     call: { messages, peersSince: agent.now() - freshPeersMs },
   };
 }
@@ -122,10 +124,11 @@ async function recordStart({ table }: Agent, { task, runId }: Run): Promise<void
 
 async function commitPlan(
   writer: SessionWriter,
-  { appended, writes, entry }: StepPlan,
+  { run, appended, writes, entry }: StepPlan,
   prepared: Prepared | Uncalled | undefined,
 ): Promise<void> {
-  const steps = [...writes, ...(prepared?.status === "fits" ? prepared.steps : [])];
+  const [read, more] = prepared?.status === "fits" ? [prepared.turn.origins, prepared.steps] : [[], []];
+  const steps = [assign("run", havingRead(run, read)), ...writes, ...more];
   const shown = prepared?.tail === undefined ? appended : withTail(appended, prepared.tail);
   if (appended.length > 0) await writer.append(shown, steps, entry);
   else await writer.commit(steps);

@@ -1,8 +1,7 @@
 import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
-import { nextStep, type Run } from "../../shared/session/run.ts";
-import { assign } from "../../shared/session/state.ts";
+import { havingRead, nextStep, type Run } from "../../shared/session/run.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
@@ -14,7 +13,7 @@ import type { Next, SessionWriter } from "./session-writer.ts";
 import { givenUp, runStep, type StepPlan } from "./step.ts";
 import { notSentIn } from "./tools/send-limit.ts";
 import { carryOutCalls, planCalls } from "./tools/tool-calls.ts";
-import { announceResults, toResultMessages } from "./tools/tool-results.ts";
+import { announceResults, originsOfResults, toResultMessages } from "./tools/tool-results.ts";
 
 /** A run fails when its calls would be sent again more often: after a crash, or by an event that Lambda delivers twice. */
 const maxCallAttempts = 8;
@@ -29,11 +28,11 @@ function continueWithResults(
 ): StepPlan & { appended: ReturnType<typeof toResultMessages> } {
   const now = agent.now();
   const results = toResultMessages(run, toolCallsOf(reply), outcomes, now);
-  const next = nextStep(run, notSentIn(reply, outcomes));
+  const next = havingRead(nextStep(run, notSentIn(reply, outcomes)), originsOfResults(reply, outcomes));
   return {
     run: next,
     appended: results,
-    writes: [assign("run", next)],
+    writes: [],
     call: { messages: [...messages, ...results], peersSince: now - freshPeersMs },
   };
 }

@@ -109,7 +109,8 @@ export function dueTimeOf(
 
 /** What peers see of a job. */
 export function toCronJob(stored: StoredJob): CronJob {
-  const { id, agentId, name, description, enabled, deleteAfterRun, createdAtMs, updatedAtMs } = stored;
+  const { id, agentId, name, description, enabled, deleteAfterRun, createdAtMs, updatedAtMs, origins } =
+    stored;
   const { schedule, spec, run, nextRunAtMs, lastRunAtMs, lastStatus, lastError, lastDurationMs } = stored;
   return {
     id,
@@ -118,6 +119,7 @@ export function toCronJob(stored: StoredJob): CronJob {
     ...(description === undefined ? {} : { description }),
     enabled,
     ...(deleteAfterRun === undefined ? {} : { deleteAfterRun }),
+    ...(origins === undefined ? {} : { origins }),
     createdAtMs,
     updatedAtMs,
     schedule,

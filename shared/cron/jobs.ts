@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Configuration } from "../configuration/schema.ts";
+import { joinOrigins, type Origins } from "../origins/origins.ts";
 import type { CronJob, CronRunResult } from "../protocol/cron.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Params } from "../protocol/methods.ts";
@@ -27,6 +28,12 @@ import { checkPeriod, checkSchedule } from "./run-times.ts";
 
 /** Maximum number of due jobs that one `cron.run` runs; the schedules run the others. */
 const maxAtOnce = 50;
+
+/** The run that writes a job. */
+interface JobWriter {
+  sender: Sender | undefined;
+  origins: Origins;
+}
 
 /** Every job, the next to run first. */
 export async function allJobs({ table }: Pick<CronWorld, "table">): Promise<StoredJob[]> {
@@ -70,13 +77,14 @@ export async function listJobs(
 
 /**
  * Implements `cron.add`.
- * @param sender the person on a channel on whose behalf the agent adds the job; undefined for a client
+ * @param writer the agent's run, if it adds the job: the person on a channel on whose behalf it works, and whose words it has
+ * read. Undefined for a client
  * @throws PeerError 400 for an invalid schedule or model, and when there are `cron.maxJobs` jobs
  */
 export async function addJob(
   world: CronWorld,
   params: Params<"cron.add">,
-  sender?: Sender,
+  writer?: JobWriter,
 ): Promise<CronJob> {
   const { table } = world;
   const configuration = await world.configuration.load();
@@ -97,7 +105,8 @@ export async function addJob(
     enabled,
     ...(deleteAfterRun === undefined ? {} : { deleteAfterRun }),
     ...{ createdAtMs: now, updatedAtMs: now, schedule, spec, version: 1 },
-    ...(sender ? { sender } : {}),
+    ...(writer?.sender ? { sender: writer.sender } : {}),
+    ...(writer && writer.origins.length > 0 ? { origins: [...writer.origins] } : {}),
   };
   const next = enabled ? nextRunOf(job, now, configuration) : undefined;
   const planned: StoredJob = next === undefined ? job : { ...job, nextRunAtMs: next };
@@ -126,13 +135,14 @@ function checkJob(
 
 /**
  * Implements `cron.update`. A new schedule, or enabling the job, computes its next run again.
- * @param sender as for `addJob`. A new `spec` makes this person the job's sender
+ * @param writer as for `addJob`. A new `spec` makes its person the job's sender. What a client writes is the owner's; a run's
+ * words add to the job's
  * @throws PeerError 404 for an unknown job, 400 as `addJob`
  */
 export async function updateJob(
   world: CronWorld,
   { id, patch }: Params<"cron.update">,
-  sender?: Sender,
+  writer?: JobWriter,
 ): Promise<CronJob> {
   const configuration = await world.configuration.load();
   for (;;) {
@@ -143,7 +153,8 @@ export async function updateJob(
       ...withoutUndefined(given),
       ...(description === undefined ? {} : { description: description ?? undefined }),
       ...(agentId === undefined ? {} : { agentId: normalizeAgentId(agentId) }),
-      ...(given.spec ? { sender } : {}),
+      ...(given.spec ? { sender: writer?.sender } : {}),
+      ...(writer ? added(job, writer) : given.spec ? { origins: undefined } : {}),
       updatedAtMs: now,
     };
     const changed = { ...job, ...withoutUndefined(change) };
@@ -158,6 +169,11 @@ export async function updateJob(
     if (isReplanned) await scheduleNext(world, id, change.nextRunAtMs);
     return toCronJob(written);
   }
+}
+
+function added(job: StoredJob, writer: JobWriter): Pick<JobChange, "origins"> {
+  const origins = joinOrigins(job.origins, writer.origins);
+  return origins.length === 0 ? {} : { origins };
 }
 
 function withoutUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -105,6 +105,7 @@ async function submit(
     text: cronMessage(job, isForced ? undefined : task.at, now, configuration.userTimezone),
     ...(overrides ? { overrides } : {}),
     ...(job.spec.mode === "task" ? { task } : {}),
+    ...(job.origins ? { origins: job.origins } : {}),
   };
   try {
     await submitEntry(world, sessionKey, entry);

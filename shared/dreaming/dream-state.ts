@@ -33,6 +33,8 @@ export interface BegunSweep {
   /** The entry of DREAMS.md. */
   diary: string;
   promotions: { id: string; score: number }[];
+  /** Whose words these contain, besides the owner's. */
+  origins?: string[];
   summary: DreamSummary;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { gitSettings } from "../git/git-settings.ts";
-import type { MemoryStore } from "../memory/memory-store.ts";
+import { type MemoryStore, originsOfLines } from "../memory/memory-store.ts";
+import { joinOrigins } from "../origins/origins.ts";
 import { PeerError } from "../protocol/errors.ts";
 import type { DreamSummary, DreamVerdict } from "../protocol/memory-schemas.ts";
 import { log, logError } from "../runtime/log.ts";
@@ -115,6 +116,12 @@ async function decide(
     at: now,
     diary: diaryEntry(promotions, counts, now),
     promotions: promotions.map(({ id: promoted, score }) => ({ id: promoted, score })),
+    origins: joinOrigins(
+      ...found
+        .flat()
+        .filter(({ memory }) => promotions.some(({ id: promoted }) => promoted === memory.id))
+        .map(({ memory }) => memory.record?.origins ?? originsOfLines(lines, memory.id)),
+    ),
     summary: {
       at: now,
       ...counts,
@@ -129,10 +136,11 @@ async function decide(
 async function carryOut(dreaming: Dreaming, run: DreamRun, sweep: BegunSweep): Promise<DreamSummary> {
   const { table, schedules, workspace, memories } = dreaming;
   const { agentId, configuration } = run;
-  const { section, diary } = sweep;
+  const { section, diary, origins } = sweep;
   const refused =
-    section && (await writeFile(workspace, agentId, memoryPath, (text) => withDreamed(text, section)));
-  await writeFile(workspace, agentId, diaryPath, (text) => withDiaryEntry(text, diary));
+    section &&
+    (await writeFile(workspace, agentId, memoryPath, (text) => withDreamed(text, section), origins));
+  await writeFile(workspace, agentId, diaryPath, (text) => withDiaryEntry(text, diary), origins);
   // A memory that was forgotten since the sweep decided is removed again.
   for (const { id, score } of refused ? [] : sweep.promotions)
     if (!(await memories.ledger.promote(agentId, id, { at: sweep.at, score: rounded(score) })))
@@ -159,9 +167,10 @@ async function writeFile(
   agentId: string,
   path: string,
   change: (content: string | undefined) => string,
+  origins: readonly string[] | undefined,
 ): Promise<string | undefined> {
   try {
-    await workspace.change(agentId, path, change);
+    await workspace.change(agentId, path, change, origins);
     return undefined;
   } catch (error) {
     if (!(error instanceof PeerError) || error.retryable) throw error;

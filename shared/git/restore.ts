@@ -1,3 +1,4 @@
+import { originsIn, originsMetadata, unknownOrigin } from "../origins/origins.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import { keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 import { type Bucket, PreconditionFailed } from "../world/world.ts";
@@ -33,13 +34,22 @@ export async function restoreFrom(
   if (path !== undefined && !wanted.has(path))
     throw new PeerError(code.notFound, `${path} is not in the commit ${short}`);
   const prefix = workspacePrefix(agentId);
+  /** The history does not record whose words a file contained: those of its present version stay with it. */
+  const metadataOf = async (key: string) => {
+    const head = await bucket.head(key);
+    return originsMetadata(head ? originsIn(head.metadata) : [unknownOrigin]);
+  };
   /** Writes or deletes a file. @returns false when its version is not that of the checkpoint, whose ETag is `etag` */
   const apply = async ({ path: changed, after }: FileChange, etag: string | undefined): Promise<boolean> => {
     const key = keyUnder(prefix, changed);
     const condition = etag === undefined ? { ifAbsent: true } : { ifMatch: etag };
     try {
       if (after === undefined) await bucket.delete(key, condition);
-      else await bucket.put(key, await repository.readBlob(after), condition);
+      else
+        await bucket.put(key, await repository.readBlob(after), {
+          ...condition,
+          metadata: await metadataOf(key),
+        });
       return true;
     } catch (error) {
       if (error instanceof PreconditionFailed) return false;

@@ -67,6 +67,8 @@ interface ExtractedFrom {
   kind: string;
   /** Epoch ms. */
   at: number;
+  /** Whose words the conversation contains, besides the owner's. */
+  origins: string[];
 }
 
 /** Memories extracted from a conversation, without forgotten ones, which are recorded and logged. */

@@ -1,3 +1,4 @@
+import type { Origins } from "../origins/origins.ts";
 import { createCachedReader } from "../workspace/cached-reader.ts";
 import { type Audience, isVisible } from "../workspace/privacy.ts";
 import type { Workspace } from "../workspace/workspace-files.ts";
@@ -19,10 +20,10 @@ const diaryPath = "DREAMS.md";
 /** Maximum number of files read in parallel. */
 const atOnce = 16;
 
-/** The files with an agent's memories: MEMORY.md, USER.md and the daily notes. Create one per warm function: it caches. */
+/** The files with an agent's memories: MEMORY.md and the daily notes. Create one per warm function: it caches. */
 export interface MemoryFiles {
   /**
-   * Every memory that a session may see: MEMORY.md's first, then USER.md's, then the newest day's. A memory in several files occurs once for
+   * Every memory that a session may see: MEMORY.md's first, then the newest day's. A memory in several files occurs once for
    * each.
    */
   list(agentId: string, audience: Audience): Promise<MemoryLine[]>;
@@ -33,14 +34,18 @@ export interface MemoryFiles {
    * and the diary of dreams.
    */
   find(agentId: string, audience: Audience, id: string): Promise<MemoryLine[]>;
-  /** Adds a memory to a file, unless the file contains it. */
-  add(agentId: string, path: string, text: string): Promise<void>;
+  /** Adds a memory to a file, unless the file contains it. `origins`: whose words the writer had read, besides the owner's. */
+  add(agentId: string, path: string, text: string, origins?: Origins): Promise<void>;
   /** Removes a memory from every file in which `find` finds it for the owner. @returns the files that contained it */
   remove(agentId: string, id: string): Promise<string[]>;
   /** Strikes a memory out in every file. @returns the files that contained it */
   strike(agentId: string, id: string): Promise<string[]>;
   /** Empties the index of the notes. */
   dropIndex(agentId: string): Promise<void>;
+}
+
+function withOrigins(lines: MemoryLine[], origins: Origins): MemoryLine[] {
+  return origins.length === 0 ? lines : lines.map((line) => ({ ...line, origins }));
 }
 
 export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFiles {
@@ -50,18 +55,16 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
     const prefix = workspacePrefix(agentId);
     const read = async ({ key, etag }: ListedObject) => {
       const content = await reader.readListed(key, etag);
-      return (isAll ? readAllMemories : readMemories)(key.slice(prefix.length), content ?? "");
+      const lines = (isAll ? readAllMemories : readMemories)(key.slice(prefix.length), content ?? "");
+      return withOrigins(lines, reader.originsOf(key));
     };
-    const [longTerm, owner, notes] = await Promise.all([
+    const [longTerm, notes] = await Promise.all([
       bucket.list(prefix + promptFiles.memory),
-      bucket.list(prefix + promptFiles.user),
       bucket.list(`${prefix}memory/`, isAll ? undefined : "/"),
     ]);
-    const files = [
-      ...longTerm.objects.slice(0, 1),
-      ...owner.objects.slice(0, 1),
-      ...notes.objects.toReversed(),
-    ].filter(({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)));
+    const files = [...longTerm.objects.slice(0, 1), ...notes.objects.toReversed()].filter(
+      ({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)),
+    );
     await index.fill(agentId, files);
     const memories: MemoryLine[] = [];
     for (let at = 0; at < files.length; at += atOnce)
@@ -69,8 +72,10 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
     return memories;
   };
   const list = (agentId: string, audience: Audience) => linesOf(agentId, audience, false);
-  const readOne = async (agentId: string, path: string, readLines = readMemories) =>
-    readLines(path, (await reader.read(workspacePrefix(agentId) + path, 0)) ?? "");
+  const readOne = async (agentId: string, path: string, readLines = readMemories) => {
+    const key = workspacePrefix(agentId) + path;
+    return withOrigins(readLines(path, (await reader.read(key, 0)) ?? ""), reader.originsOf(key));
+  };
   const diary = async (agentId: string, audience: Audience) =>
     isVisible(audience, diaryPath) ? readOne(agentId, diaryPath, readAllMemories) : [];
   const find = async (agentId: string, audience: Audience, id: string) => {
@@ -91,8 +96,8 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
     list,
     read: (agentId, path) => readOne(agentId, path),
     find,
-    async add(agentId, path, text) {
-      await workspace.change(agentId, path, (content = "") => withMemory(content, text));
+    async add(agentId, path, text, origins) {
+      await workspace.change(agentId, path, (content = "") => withMemory(content, text), origins);
     },
     remove: async (agentId, id) =>
       changeAll(agentId, await find(agentId, "main", id), (content) => withoutMemory(content, id)),

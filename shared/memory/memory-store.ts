@@ -1,3 +1,4 @@
+import { joinOrigins } from "../origins/origins.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Memory, MemoryRecord, MemoryType } from "../protocol/memory-schemas.ts";
 import { questionTerms, rankTurns } from "../recall/ranking.ts";
@@ -34,13 +35,15 @@ export interface RecalledMemory extends Memory {
   rank: number;
   /** It answers the question, rather than only sharing a word with it. */
   isHit: boolean;
+  /** Whose words it may contain, besides the owner's. */
+  origins: string[];
 }
 
 /** A hit has at least this share of the best score, and a term of the question that at most so many memories have. */
 const hit = { ofBest: 0.5, holders: 2, ofMemories: 0.01 };
 
 /** The origin of a new memory. */
-export type MemoryOrigin = Pick<MemoryRecord, "sessionKey" | "sessionId" | "kind" | "by"> & {
+export type MemoryOrigin = Pick<MemoryRecord, "sessionKey" | "sessionId" | "kind" | "by" | "origins"> & {
   type?: MemoryType;
 };
 
@@ -61,7 +64,7 @@ export async function remember(
   const id = memoryId(text);
   await ledger.allow(agentId, id);
   await ledger.note(agentId, { id, ...origin, type, at: now });
-  await files.add(agentId, path, text);
+  await files.add(agentId, path, text, origin.origins);
   return readMemory({ files, ledger }, { agentId, audience }, id);
 }
 
@@ -72,7 +75,8 @@ export async function recall(
   query: string,
   limit: number,
 ): Promise<RecalledMemory[]> {
-  const known = [...joined(await files.list(agentId, audience), new Map()).values()];
+  const lines = await files.list(agentId, audience);
+  const known = [...joined(lines, new Map()).values()];
   const ranked =
     query.trim() === ""
       ? known.map((memory) => ({ memory, isHit: false }))
@@ -89,8 +93,14 @@ export async function recall(
         );
   return found.map(({ memory, isHit }, i) => {
     const record = records.get(memory.id);
-    return { ...memory, ...(record ? { record } : {}), rank: i + 1, isHit };
+    const origins = record?.origins ?? originsOfLines(lines, memory.id);
+    return { ...memory, ...(record ? { record } : {}), rank: i + 1, origins, isHit };
   });
+}
+
+/** Whose words the files with a memory contain, besides the owner's: for a memory whose record does not say it. */
+export function originsOfLines(lines: readonly MemoryLine[], id: string): string[] {
+  return joinOrigins(...lines.map((line) => (line.id === id ? line.origins : [])));
 }
 
 async function recordsOf(

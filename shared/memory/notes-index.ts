@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { logError } from "../runtime/log.ts";
-import type { CachedReader } from "../workspace/cached-reader.ts";
+import type { CachedReader, Version } from "../workspace/cached-reader.ts";
 import { isDailyMemory, notesIndexPath, workspacePrefix } from "../workspace/workspace-paths.ts";
 import { type Bucket, type ListedObject, PreconditionFailed } from "../world/world.ts";
 
@@ -17,7 +17,7 @@ const atOnce = 16;
 interface NotesIndex {
   v: 1;
   /** By path in the workspace. `etag`: the version of the file that has this text. */
-  notes: Record<string, { etag: string; text: string }>;
+  notes: Record<string, Version>;
 }
 
 /** An index, and the version of its object, if there is one. */
@@ -105,7 +105,12 @@ async function readNotes(
       const text = texts[i];
       characters += text?.length ?? 0;
       if (text === undefined || text.length > max.ofNote || characters > max.together) continue;
-      notes[key.slice(prefix.length)] = { etag, text };
+      const origins = reader.originsOf(key);
+      notes[key.slice(prefix.length)] = {
+        etag,
+        text,
+        ...(origins.length === 0 ? {} : { origins: [...origins] }),
+      };
     }
   }
   return notes;

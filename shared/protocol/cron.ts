@@ -91,6 +91,8 @@ export interface CronJob {
   enabled: boolean;
   /** The job is removed after a successful run if it has no further one. */
   deleteAfterRun?: boolean;
+  /** Whose words it may contain, besides the owner's: those that the run had read which wrote it. */
+  origins?: string[];
   createdAtMs: number;
   updatedAtMs: number;
   schedule: CronSchedule;

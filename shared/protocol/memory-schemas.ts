@@ -27,6 +27,8 @@ export interface MemoryRecord {
   /** The writer: the agent on request (`agent`), a reset or compaction (`extraction`), or a client. */
   by: "agent" | "extraction" | "client";
   type: MemoryType;
+  /** Whose words the writer had read, besides the owner's. Absent: of an earlier version. */
+  origins?: string[];
   /** The memory that replaced it. */
   supersededBy?: string;
   /** When dreaming has promoted it into MEMORY.md, epoch ms, and with which score. */

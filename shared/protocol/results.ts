@@ -262,6 +262,8 @@ export interface FileContent {
   size: number;
   /** ISO 8601, UTC. */
   lastModified: string;
+  /** Whose words it may contain, besides the owner's: `web:{host}`, `machine:{node}`, `guest:{channel}/{sender}`, … */
+  origins?: string[];
   /** For a file under `skills/`: its key in the bucket, and whether it is the agent's copy or the shared one. */
   resolvedPath?: string;
   resolvedSource?: "agent" | "global";

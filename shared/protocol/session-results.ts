@@ -4,6 +4,8 @@ export interface ContextResult {
   /** The model of the next message, `provider/id`. */
   model: string;
   messageCount: number;
+  /** Whose words it contains, besides the owner's: `web:{host}`, `machine:{node}`, `guest:{channel}/{sender}`, … */
+  origins?: string[];
   /** As of the last reply. Absent before the first one, and after a compaction or reset until the next one. */
   last?: {
     /** Input tokens of the model call, as the provider reported them. */

@@ -123,8 +123,8 @@ async function addSegments(
       // Concurrent searches fill the same index.
       if (!segment || etags.has(key)) continue;
       etags.set(key, etag);
-      const { sessionKey, sessionId } = segment;
-      index.add({ sessionKey, sessionId }, segment.turns);
+      const { sessionKey, sessionId, origins } = segment;
+      index.add({ sessionKey, sessionId, origins }, segment.turns);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { joinOrigins } from "../origins/origins.ts";
 import type { Bucket, Table } from "../world/world.ts";
 import { beginning, densestPlace, type Preview, partAround } from "./preview.ts";
 import { questionTerms, type RankedTurn, rankTurns } from "./ranking.ts";
@@ -65,6 +66,8 @@ interface Conversation {
   sessionKey: string;
   /** Number of messages with a text. */
   count: number;
+  /** Whose words it contains, besides the owner's. */
+  origins: string[];
   /** Times of the first and the last of them, epoch ms. */
   firstAt: number;
   lastAt: number;
@@ -125,9 +128,10 @@ function group(indexes: SaidTurns["indexes"]): Map<string, IndexedTurn[]> {
 /** @param turns at least one */
 function summary(turns: readonly IndexedTurn[]): Conversation {
   const { sessionId, sessionKey } = (turns[0] as IndexedTurn).conversation;
+  const origins = joinOrigins(...new Set(turns.map(({ conversation }) => conversation.origins)));
   let [firstAt, lastAt] = [Number.POSITIVE_INFINITY, 0];
   for (const { ts } of turns) [firstAt, lastAt] = [Math.min(firstAt, ts), Math.max(lastAt, ts)];
-  return { sessionId, sessionKey, count: turns.length, firstAt, lastAt };
+  return { sessionId, sessionKey, count: turns.length, firstAt, lastAt, origins };
 }
 
 /** A message that matches a search, with the part that matches best. */

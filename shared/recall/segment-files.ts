@@ -1,4 +1,5 @@
 import { gunzipSync, gzipSync } from "node:zlib";
+import { originsIn } from "../origins/origins.ts";
 import { readArchive } from "../session/archive.ts";
 import { type Bucket, PreconditionFailed } from "../world/world.ts";
 import type { Segment, Turn } from "./segment.ts";
@@ -37,13 +38,21 @@ export async function writeSegment(bucket: Bucket, archiveKey: string): Promise<
   const head = await bucket.head(archiveKey);
   if (!head) throw new Error(`there is no archive ${archiveKey}`);
   const { agentId = "", sessionKey = "", sessionId = "", archivedAt } = head.metadata;
+  const origins = originsIn(head.metadata);
   const add = numberTurns();
   const turns: Turn[] = [];
   for await (const message of readArchive(bucket, archiveKey)) {
     const turn = add(message);
     if (turn) turns.push(turn);
   }
-  const about = { v: 1 as const, agentId, sessionKey, sessionId, at: Number(archivedAt) };
+  const about = {
+    v: 1 as const,
+    agentId,
+    sessionKey,
+    sessionId,
+    at: Number(archivedAt),
+    ...(origins.length === 0 ? {} : { origins }),
+  };
   await putSegment(bucket, segmentKey(archiveKey), { ...about, turns });
 }
 

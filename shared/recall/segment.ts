@@ -9,6 +9,8 @@ export interface Segment {
   sessionId: string;
   /** When the archive was written, epoch ms. */
   at: number;
+  /** Whose words the conversation contains, besides the owner's. */
+  origins?: string[];
   turns: Turn[];
 }
 

@@ -6,6 +6,8 @@ import { termsOf } from "./words.ts";
 export interface Passage {
   sessionKey: string;
   sessionId: string;
+  /** Whose words the conversation contains, besides the owner's. */
+  origins?: string[] | undefined;
 }
 
 /** A turn with its place in the index. */

@@ -1,3 +1,4 @@
+import { joinOrigins } from "../origins/origins.ts";
 import { readPreviousIds } from "../session/previous-ids.ts";
 import type { Bucket, ListedObject, Table } from "../world/world.ts";
 import { createArchivedTurns } from "./archived-turns.ts";
@@ -70,10 +71,11 @@ function indexLive(live: readonly LiveTurns[], archived: TurnIndex, scope: Recal
   const index = createTurnIndex(scope.timezone);
   for (const { state, turns } of live) {
     const { sessionKey, sessionId } = state;
+    const origins = joinOrigins(state.origins, state.run?.origins);
     const asked = turns.findLastIndex(({ role }) => role === "user");
     const isAsking = scope.withoutNewest === true && sessionKey === scope.sessionKey && asked >= 0;
     const wanted = (isAsking ? turns.slice(0, asked) : turns).filter(({ n }) => !archived.has(sessionId, n));
-    index.add({ sessionKey, sessionId }, wanted);
+    index.add({ sessionKey, sessionId, origins }, wanted);
   }
   return index;
 }

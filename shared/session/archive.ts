@@ -1,5 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip, gunzipSync } from "node:zlib";
+import { originsMetadata } from "../origins/origins.ts";
 import type { Message } from "../protocol/messages.ts";
 import { parseMessage } from "../protocol/stored-message.ts";
 import { type Bucket, type Metadata, PreconditionFailed, type Table } from "../world/world.ts";
@@ -54,6 +55,7 @@ export async function archiveSession(
     sessionKey,
     sessionId,
     agentId,
+    ...originsMetadata(state.origins),
     messageCount: String(messageCount(state)),
     archivedAt: String(at),
     inputTokens: String(tokens.input),
@@ -72,7 +74,7 @@ export async function archiveSession(
  */
 export async function archivePart(
   bucket: Bucket,
-  { sessionKey, sessionId }: Pick<SessionState, "sessionKey" | "sessionId">,
+  { sessionKey, sessionId, origins }: Pick<SessionState, "sessionKey" | "sessionId" | "origins">,
   at: number,
   messages: { count: number; stream: AsyncIterable<Message> | Iterable<Message> },
 ): Promise<string> {
@@ -82,6 +84,7 @@ export async function archivePart(
     sessionKey,
     sessionId,
     agentId,
+    ...originsMetadata(origins),
     partNumber: String(at),
     messageCount: String(messages.count),
     archivedAt: String(at),

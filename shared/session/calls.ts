@@ -21,6 +21,8 @@ import { metaKey, resultKey, type SessionState, toState } from "./state.ts";
 export interface CallOutcome {
   result?: unknown;
   error?: string;
+  /** Whose words it contains, besides the owner's. Absent: those of the node that answered. */
+  origins?: string[];
 }
 
 /** TTL of stored tool results, in seconds. They are read only while their run is in progress. */

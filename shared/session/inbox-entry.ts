@@ -152,6 +152,8 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
         attachments?: RemoteMedia[];
         overrides?: Overrides;
         task?: Task;
+        /** Whose words the text contains, besides those of the owner or the sender. Absent in earlier versions. */
+        origins?: string[];
       }
     /** `via`: the source of the request, which decides the shape of the answer. */
     | { kind: "reset"; via: "command" | "method" | "policy" }

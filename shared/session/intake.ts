@@ -29,6 +29,8 @@ export interface Incoming extends Configured {
   /** Attachments that the agent still has to fetch. */
   attachments?: readonly RemoteMedia[];
   origin: Origin;
+  /** Whose words the envelope contains, besides the writer's. */
+  origins?: string[];
   /** The writer, whose rights apply to the command or the run; `{}` for a client. */
   writer: Writer;
 }
@@ -83,6 +85,7 @@ export async function submitMessage(
     ...(media.length > 0 ? { media: [...media] } : {}),
     ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
     ...(found ? { overrides: found.overrides } : {}),
+    ...(incoming.origins ? { origins: incoming.origins } : {}),
   };
   const { queued } = await submitEntry(intake, sessionKey, entry);
   return {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { joinOrigins, type Origins } from "../origins/origins.ts";
 import { type Step, set } from "../world/expression.ts";
 import type { Configured, InboxEntry, Origin, Overrides, Sender, Task, Writer } from "./inbox-entry.ts";
 
@@ -59,6 +60,8 @@ export interface Run extends Writer, Configured {
   deadline?: number;
   /** Ids of calls that were pending at the deadline. A later result is ignored. */
   timedOut?: string[];
+  /** Whose words the run has read, besides the owner's. */
+  origins?: string[];
   /** The error text of a failed run, delivered in phase `reply` instead of an answer. */
   failure?: string;
   /**
@@ -122,6 +125,12 @@ export function rootOf({ task, runId }: Pick<Run, "task" | "runId">, sessionKey:
   );
 }
 
+/** The run after it has read more words. */
+export function havingRead(run: Run, origins: Origins): Run {
+  const all = joinOrigins(run.origins, origins);
+  return all.length === 0 ? run : { ...run, origins: all };
+}
+
 /** The run after its current step was started again. */
 export function triedAgain(run: Run): Run {
   return { ...run, attempt: run.attempt + 1 };
@@ -163,6 +172,7 @@ export function nextStep(
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
     ...(unsent.length > 0 ? { notSentTo: unsent } : {}),
+    ...(run.origins === undefined ? {} : { origins: run.origins }),
     phase: "model",
     step: step + 1,
     attempt: 1,

@@ -56,6 +56,8 @@ export interface ToExtract {
   queuedAt: number;
   /** Last activity of the conversation, epoch ms: its date names the day's notes. */
   at: number;
+  /** Whose words the conversation contains, besides the owner's. Absent: of an earlier version. */
+  origins?: string[];
 }
 
 /**
@@ -97,6 +99,8 @@ export interface SessionState {
   first: number;
   head: number;
   run?: Run;
+  /** Whose words the conversation contains, besides the owner's, as of its last run. Absent if there are none. */
+  origins?: string[];
   /** Number of commits by the holder of this epoch. Absent in an item of an earlier version until its next lease. */
   commits?: number;
   /** The entry whose attachments were last fetched, and the number of attempts. */

@@ -1,3 +1,4 @@
+import type { Origins } from "../origins/origins.ts";
 import { type CachedReader, cacheReads, createCachedReader } from "../workspace/cached-reader.ts";
 import { workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
@@ -17,6 +18,8 @@ export interface ListedSkill {
 export interface Skill extends ListedSkill {
   /** Name of its folder, which identifies the skill. */
   directory: string;
+  /** Whose words its file contains, besides the owner's. */
+  origins?: Origins;
   homepage?: string;
   /** From the frontmatter, not validated. */
   requires: unknown;
@@ -73,7 +76,19 @@ async function listUnder(bucket: Bucket, reader: CachedReader, prefix: string): 
       const { parseSkill } = await import("./frontmatter.ts");
       const { name = directory, description, homepage, always, requires, fault } = parseSkill(source);
       const readPath = `skills/${directory}/SKILL.md`;
-      return [{ name, description, location: key, readPath, always, directory, homepage, requires, fault }];
+      const found = {
+        name,
+        description,
+        location: key,
+        readPath,
+        always,
+        directory,
+        homepage,
+        requires,
+        fault,
+      };
+      const origins = reader.originsOf(key);
+      return [origins.length === 0 ? found : { ...found, origins }];
     }),
   );
   return skills.flat();

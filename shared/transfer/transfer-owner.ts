@@ -1,3 +1,4 @@
+import { machineOrigin } from "../origins/origins.ts";
 import type { TransferStatus } from "../protocol/results.ts";
 import { encodeCallAddress } from "../session/call-address.ts";
 import { extendWait, recordResult } from "../session/calls.ts";
@@ -12,8 +13,10 @@ export async function answerOwner(world: TransferWorld, transfer: Transfer): Pro
   if (owner.kind !== "call") return;
   const ends = { source: endText(source), destination: endText(destination) };
   const result = { ...ends, bytesTransferred: size ?? 0, ...(mime === undefined ? {} : { mime }) };
-  const outcome = transfer.step === "done" ? { result: { ok: true, result } } : { error };
   const { address, nodeId } = owner;
+  // The error may be a machine's words.
+  const origins = transfer.step === "done" || nodeId === "gsv" ? [] : [machineOrigin(nodeId)];
+  const outcome = transfer.step === "done" ? { result: { ok: true, result }, origins } : { error, origins };
   const recorded = await recordResult(world, address, nodeId, outcome, world.now());
   if (recorded.status !== "unknown" && needsAgent(recorded.state, world.now()))
     await world.wake(address.sessionKey);

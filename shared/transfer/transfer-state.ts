@@ -23,6 +23,8 @@ export interface Transfer {
   source: TransferEnd;
   destination: TransferEnd;
   owner: TransferOwner;
+  /** Whose words the requester had read, besides the owner's; they are stored with a workspace's file. Absent for a client. */
+  origins?: string[];
   /** Size of every part but the last. */
   partBytes: number;
   /** Known once the source has reported it. */

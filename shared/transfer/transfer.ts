@@ -28,7 +28,7 @@ type TransferEvent = Extract<keyof Events, `transfer.${string}`>;
  */
 export async function beginTransfer(
   world: TransferWorld,
-  asked: Pick<Transfer, "id" | "source" | "destination" | "owner"> & { partBytes?: number },
+  asked: Pick<Transfer, "id" | "source" | "destination" | "owner" | "origins"> & { partBytes?: number },
 ): Promise<Transfer> {
   const { partBytes = defaultPartBytes, ...rest } = asked;
   const fresh = { ...rest, step: "asked", partBytes, stored: 0, taken: 0 } as const;
@@ -85,7 +85,7 @@ async function workOfWorkspace({ bucket }: TransferWorld, transfer: Transfer): P
   const from = source.kind === "workspace" ? source : undefined;
   const to = destination.kind === "workspace" ? destination : undefined;
   if (step === "asked" && from)
-    return to ? copyInBucket(bucket, from, to) : sendFromWorkspace(bucket, transfer, from);
+    return to ? copyInBucket(bucket, transfer, from, to) : sendFromWorkspace(bucket, transfer, from);
   if (step === "stored" && to) return copyIntoWorkspace(bucket, transfer, to);
   return acceptedBy(transfer);
 }

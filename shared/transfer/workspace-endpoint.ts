@@ -1,3 +1,4 @@
+import { joinOrigins, machineOrigin, originsIn, originsMetadata } from "../origins/origins.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import { sizeText } from "../runtime/size-text.ts";
 import { maxFileBytes, workspaceContentType } from "../workspace/workspace-files.ts";
@@ -33,13 +34,17 @@ export async function copyIntoWorkspace(
   destination: WorkspaceEnd,
 ): Promise<Partial<Transfer>> {
   const contentType = workspaceContentType(destination.path, transfer.mime);
-  await bucket.putStream(workspaceKey(destination), readParts(bucket, transfer), { contentType });
+  const { origins, source } = transfer;
+  const machine = origins && source.kind === "node" ? [machineOrigin(source.id)] : [];
+  const metadata = originsMetadata(joinOrigins(origins, machine));
+  await bucket.putStream(workspaceKey(destination), readParts(bucket, transfer), { contentType, metadata });
   return { step: "done", taken: transfer.stored };
 }
 
 /** Copies a file within the bucket. @throws PeerError */
 export async function copyInBucket(
   bucket: Bucket,
+  { origins }: Pick<Transfer, "origins">,
   source: WorkspaceEnd,
   destination: WorkspaceEnd,
 ): Promise<Partial<Transfer>> {
@@ -54,7 +59,8 @@ export async function copyInBucket(
     }
   }
   const contentType = workspaceContentType(destination.path, file.contentType);
-  await bucket.putStream(workspaceKey(destination), counted(), { contentType });
+  const metadata = originsMetadata(joinOrigins(originsIn(file.metadata), origins));
+  await bucket.putStream(workspaceKey(destination), counted(), { contentType, metadata });
   return { step: "done", size, ...mimeOf(file) };
 }
 

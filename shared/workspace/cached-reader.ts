@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { type Origins, originsIn } from "../origins/origins.ts";
 import type { Bucket } from "../world/world.ts";
 
 export interface CachedReaderOptions {
@@ -18,6 +19,8 @@ export interface CachedReader {
    * does not exist.
    */
   read(key: string, now: number): Promise<string | undefined>;
+  /** Whose words the cached version of an object contains, besides the owner's. */
+  originsOf(key: string): Origins;
   /**
    * As `read`, for an object whose ETag is known from a listing. Sends no request when that version is
    * cached.
@@ -26,12 +29,19 @@ export interface CachedReader {
   /** Whether that version is cached. */
   holds(key: string, etag: string): boolean;
   /** Caches a version that was read elsewhere. */
-  keep(key: string, version: { etag: string; text: string }): void;
+  keep(key: string, version: Version): void;
+}
+
+/** A version of an object. `origins`: absent if there are none. */
+export interface Version {
+  etag: string;
+  text: string;
+  origins?: string[];
 }
 
 interface Entry {
   /** Undefined for an object that did not exist. */
-  found: { etag: string; text: string } | undefined;
+  found: Version | undefined;
   checkedAt: number;
 }
 
@@ -52,8 +62,10 @@ export function createCachedReader(bucket: Bucket, options: CachedReaderOptions 
     const known = entries.get(key)?.found;
     const object = known ? await bucket.getIfChanged(key, known.etag) : await bucket.get(key);
     if (object === "unchanged") return remember(key, { found: known, checkedAt });
-    const found = object && { etag: object.etag, text: new TextDecoder().decode(object.body) };
-    return remember(key, { found, checkedAt });
+    if (!object) return remember(key, { found: undefined, checkedAt });
+    const origins = originsIn(object.metadata);
+    const version = { etag: object.etag, text: new TextDecoder().decode(object.body) };
+    return remember(key, { found: origins.length === 0 ? version : { ...version, origins }, checkedAt });
   };
 
   return {
@@ -66,6 +78,7 @@ export function createCachedReader(bucket: Bucket, options: CachedReaderOptions 
       const found = entries.get(key)?.found;
       return found?.etag === etag ? found.text : revalidate(key, 0);
     },
+    originsOf: (key) => entries.peek(key)?.found?.origins ?? [],
     holds: (key, etag) => entries.peek(key)?.found?.etag === etag,
     keep: (key, found) => void remember(key, { found, checkedAt: 0 }),
   };

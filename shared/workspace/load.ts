@@ -1,3 +1,4 @@
+import { joinOrigins } from "../origins/origins.ts";
 import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Bucket } from "../world/world.ts";
 import { createCachedReader } from "./cached-reader.ts";
@@ -31,9 +32,15 @@ export interface LoadRequest {
   timezone: string;
 }
 
+/** The prompt files, and whose words they contain, besides the owner's. */
+interface LoadedFiles {
+  files: WorkspaceFiles;
+  origins: string[];
+}
+
 export interface WorkspaceLoader {
   /** @throws PeerError 400 for an agent id that is not normalized. */
-  load(request: LoadRequest): Promise<WorkspaceFiles>;
+  load(request: LoadRequest): Promise<LoadedFiles>;
 }
 
 export interface LoaderOptions {
@@ -52,14 +59,15 @@ export function createWorkspaceLoader(bucket: Bucket, options: LoaderOptions = {
     async load(request) {
       const prefix = workspacePrefix(request.agentId);
       const files: WorkspaceFiles = {};
-      await Promise.all(
+      const read = await Promise.all(
         filesFor(request).map(async ([name, path]) => {
           const text = await reader.read(prefix + path, request.now);
           if (text !== undefined) files[name] = text;
+          return reader.originsOf(prefix + path);
         }),
       );
       if (files.heartbeat !== undefined && !asksForHeartbeat(files.heartbeat)) delete files.heartbeat;
-      return files;
+      return { files, origins: joinOrigins(...read) };
     },
   };
 }

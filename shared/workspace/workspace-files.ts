@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { joinOrigins, type Origins, originsIn, originsMetadata } from "../origins/origins.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { FileContent, Listing } from "../protocol/results.ts";
 import { sizeText } from "../runtime/size-text.ts";
@@ -37,6 +38,9 @@ export interface TextEdit {
  * The files of an agent, under `agents/{agentId}/` (docs/reference/storage-layout.md). Paths under `skills/` read the
  * agent's copy first, then the shared copy; writes always create or change the agent's copy.
  *
+ * `origins`: whose words the writer had read, besides the owner's. They are stored with the file, and a change adds to them;
+ * `write` replaces them.
+ *
  * Every method throws PeerError: 400 for a bad path, agent id, edit or a file that is not text; 404 for a
  * missing file; 409 (retryable) when other writers keep changing the file; 413 above `maxFileBytes`.
  */
@@ -49,12 +53,14 @@ export interface Workspace {
     agentId: string,
     path: string,
     content: string,
+    origins?: Origins,
   ): Promise<{ path: string; size: number; written: true }>;
   /** Replaces text in a file. Up to a hundred concurrent edits are all applied, one after the other; more may get 409. */
   edit(
     agentId: string,
     path: string,
     edit: TextEdit,
+    origins?: Origins,
   ): Promise<{ path: string; size: number; replacements: number }>;
   /**
    * Appends text on a new line; creates the file if it is missing. Concurrent appends are all applied, except
@@ -65,19 +71,33 @@ export interface Workspace {
    * Replaces a file's content by the result of `make`, which is called again when another writer changes the file
    * concurrently. It gets undefined for a missing file, which is created.
    */
-  change(agentId: string, path: string, make: (current: string | undefined) => string): Promise<void>;
+  change(
+    agentId: string,
+    path: string,
+    make: (current: string | undefined) => string,
+    origins?: Origins,
+  ): Promise<void>;
   /**
    * Appends a section after a blank line, unless the file already contains it. Concurrent different sections
    * are all appended; a repeated section is appended once.
    */
-  appendSection(agentId: string, path: string, section: string): Promise<{ path: string; size: number }>;
+  appendSection(
+    agentId: string,
+    path: string,
+    section: string,
+    origins?: Origins,
+  ): Promise<{ path: string; size: number }>;
   delete(agentId: string, path: string): Promise<{ path: string; deleted: true }>;
 }
 
 /** @param wait waits this many milliseconds between two attempts of a change */
 export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unknown> = delay): Workspace {
-  const change = (key: string, path: string, make: (current: string | undefined) => string) =>
-    changeFile({ bucket, wait }, key, path, make);
+  const change = (
+    key: string,
+    path: string,
+    make: (current: string | undefined) => string,
+    origins?: Origins,
+  ) => changeFile({ bucket, wait }, key, path, { make, origins });
   return {
     async list(agentId, path) {
       return listFolder(bucket, workspacePrefix(agentId), folderPath(path));
@@ -85,22 +105,24 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
     async read(agentId, path) {
       return readFile(bucket, workspacePrefix(agentId), filePath(path));
     },
-    async write(agentId, given, content) {
+    async write(agentId, given, content, origins) {
       const path = filePath(given);
       const key = writableKey(agentId, path);
       const size = checkedSize(content, path);
-      await bucket.put(key, content, { contentType: workspaceContentType(path) });
+      const metadata = originsMetadata(origins);
+      await bucket.put(key, content, { contentType: workspaceContentType(path), metadata });
       return { path, size, written: true };
     },
-    async edit(agentId, given, edit) {
+    async edit(agentId, given, edit, origins) {
       const path = filePath(given);
       let replacements = 0;
-      const content = await change(writableKey(agentId, path), path, (current) => {
+      const make = (current: string | undefined) => {
         if (current === undefined) throw notFound(path);
         const edited = applyEdit(current, edit);
         replacements = edited.replacements;
         return edited.content;
-      });
+      };
+      const content = await change(writableKey(agentId, path), path, make, origins);
       return { path, size: Buffer.byteLength(content), replacements };
     },
     async append(agentId, path, text) {
@@ -109,13 +131,13 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
       );
       return { path, size: Buffer.byteLength(content) };
     },
-    async change(agentId, given, make) {
+    async change(agentId, given, make, origins) {
       const path = filePath(given);
-      await change(writableKey(agentId, path), path, make);
+      await change(writableKey(agentId, path), path, make, origins);
     },
-    async appendSection(agentId, path, section) {
+    async appendSection(agentId, path, section, origins) {
       const key = writableKey(agentId, path);
-      const content = await change(key, path, (current) => withSection(current ?? "", section));
+      const content = await change(key, path, (current) => withSection(current ?? "", section), origins);
       return { path, size: Buffer.byteLength(content) };
     },
     async delete(agentId, given) {
@@ -165,7 +187,9 @@ async function readFile(bucket: Bucket, prefix: string, path: string): Promise<F
   if (!object) throw notFound(path);
   const size = object.body.byteLength;
   const lastModified = new Date(object.lastModified).toISOString();
-  const file = { path, content: decodeText(object, path), size, lastModified };
+  const origins = originsIn(object.metadata);
+  const read = { path, content: decodeText(object, path), size, lastModified };
+  const file = origins.length === 0 ? read : { ...read, origins };
   if (!isSkillPath(path)) return file;
   return own
     ? { ...file, resolvedPath: key, resolvedSource: "agent" }
@@ -181,7 +205,7 @@ async function changeFile(
   { bucket, wait }: { bucket: Bucket; wait: (ms: number) => Promise<unknown> },
   key: string,
   path: string,
-  change: (current: string | undefined) => string,
+  { make, origins }: { make: (current: string | undefined) => string; origins: Origins | undefined },
 ): Promise<string> {
   let wanted: string | undefined;
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -189,12 +213,13 @@ async function changeFile(
     const base = own ?? (isSkillPath(path) ? await bucket.get(path) : undefined);
     const current = base && decodeText(base, path);
     if (own && wanted !== undefined && current === wanted) return wanted;
-    wanted = change(current);
+    wanted = make(current);
     if (own && wanted === current) return wanted;
     checkedSize(wanted, path);
     const condition = own ? { ifMatch: own.etag } : { ifAbsent: true };
+    const metadata = originsMetadata(joinOrigins(base && originsIn(base.metadata), origins));
     try {
-      await bucket.put(key, wanted, { contentType: workspaceContentType(path), ...condition });
+      await bucket.put(key, wanted, { contentType: workspaceContentType(path), metadata, ...condition });
       return wanted;
     } catch (error) {
       if (!(error instanceof PreconditionFailed)) throw error;

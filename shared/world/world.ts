@@ -98,6 +98,7 @@ export const metadataNames = [
   "archivedAt",
   "inputTokens",
   "messageCount",
+  "origins",
   "originalFilename",
   "outputTokens",
   "partNumber",

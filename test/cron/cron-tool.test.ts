@@ -28,6 +28,7 @@ async function call(args: object, { kind = "main", onChannel = true, sender }: H
     agentId: "main",
     audience: audienceOf(kind),
     sender,
+    origins: [],
     ...(onChannel ? { lastChannel: onTelegram } : {}),
   } as unknown as ToolTurn;
   const address = { sessionKey: "agent:main:main", runId: "r", step: 0, callId: "c" };

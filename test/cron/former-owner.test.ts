@@ -80,7 +80,7 @@ describe("an unprompted message of the gateway", () => {
       const sender = { channel: "slack", senderId: "olga" };
       const named = { deliver: true, channel: "slack", to: "D1" };
       const job = { name: "job", schedule: hourly, spec: task("x", named) };
-      const { id } = await addJob(cron.world(), parseParams("cron.add", job), sender);
+      const { id } = await addJob(cron.world(), parseParams("cron.add", job), { sender, origins: [] });
       cron.answer = () => {
         owners("otto");
         return answered("done");

@@ -66,8 +66,6 @@ describe("a memory", () => {
     await write("MEMORY.md", "- long-term\n");
     await write(note, "- of the day\n");
     expect(await texts("", "main")).toEqual(["long-term", "of the day"]);
-    await write("USER.md", "- **Name:** Ada\n- **Timezone:**\n");
-    expect(await texts("", "own")).toEqual(["**Name:** Ada", "of the day"]);
     expect(await texts("", "direct")).toEqual(["of the day"]);
     expect(await texts("", "shared")).toEqual([]);
     await expect(memories().remember(use("shared"), "planted", origin)).rejects.toMatchObject({ code: 403 });
@@ -185,7 +183,13 @@ describe("a memory", () => {
   });
 
   it("keeps the origin that was recorded first, for every writer of its file", async () => {
-    const from = { sessionKey: "agent:main:telegram:group:1", sessionId: "g", kind: "group", at: now };
+    const from = {
+      sessionKey: "agent:main:telegram:group:1",
+      sessionId: "g",
+      kind: "group",
+      at: now,
+      origins: [],
+    };
     await memories().keepExtracted(agentId, "- planted by a room", from);
     await write(note, "- planted by a room\n");
     await memories().keepExtracted(agentId, "- planted by a room", { ...from, kind: "main", sessionId: "m" });

@@ -42,7 +42,7 @@ describe("the files a new agent starts with", () => {
     const bucket = createMemoryBucket();
     await writeTemplates(bucket, "main");
     const request = { agentId: "main", audience: "main", now: Date.now(), timezone: "UTC" } as const;
-    const files = await createWorkspaceLoader(bucket).load(request);
+    const { files } = await createWorkspaceLoader(bucket).load(request);
     expect(files.bootstrap).toContain("delete BOOTSTRAP.md");
     expect(files).not.toHaveProperty("heartbeat");
   });

@@ -25,5 +25,5 @@ it("the end of a transfer wakes the session whose last call it answers, and no o
   expect(woken).toEqual([sessionKey]);
   const { results } = (await table.get(metaKey(sessionKey)))!.run as { results: { d: string } };
   const result = { source: "laptop:/a", destination: "pi:/b", bytesTransferred: 5 };
-  expect(JSON.parse(results.d)).toEqual({ result: { ok: true, result } });
+  expect(JSON.parse(results.d)).toEqual({ result: { ok: true, result }, origins: [] });
 });

@@ -23,7 +23,7 @@ const group = { ...main, audience: "shared" } as const;
 
 describe("loading the prompt files", () => {
   it("I9: loads every file of a main session, today and yesterday by the calendar", async () => {
-    const files = await createWorkspaceLoader(createMemoryBucket(everything)).load(main);
+    const { files } = await createWorkspaceLoader(createMemoryBucket(everything)).load(main);
     expect(files).toEqual({
       soul: "soul",
       identity: "identity",
@@ -40,20 +40,20 @@ describe("loading the prompt files", () => {
 
   it("takes today from the given timezone", async () => {
     const loader = createWorkspaceLoader(createMemoryBucket(everything));
-    const files = await loader.load({ ...main, timezone: "America/Bogota" });
+    const { files } = await loader.load({ ...main, timezone: "America/Bogota" });
     expect(files).toMatchObject({ today: "february 28", yesterday: "february 27" });
   });
 
   it("I11: leaves out what is not there", async () => {
     const loader = createWorkspaceLoader(createMemoryBucket({ "agents/main/SOUL.md": "soul" }));
-    expect(await loader.load(main)).toEqual({ soul: "soul" });
+    expect(await loader.load(main)).toEqual({ files: { soul: "soul" }, origins: [] });
   });
 
   it("leaves out a heartbeat that asks for nothing", async () => {
     const bucket = createMemoryBucket({
       "agents/main/HEARTBEAT.md": "# Heartbeat\n\n<!-- nothing yet -->\n",
     });
-    expect(await createWorkspaceLoader(bucket).load(main)).toEqual({});
+    expect(await createWorkspaceLoader(bucket).load(main)).toEqual({ files: {}, origins: [] });
   });
 
   it("I8: asks for SOUL, IDENTITY and AGENTS in a shared session, and for nothing else", async () => {
@@ -61,14 +61,17 @@ describe("loading the prompt files", () => {
     const loader = createWorkspaceLoader(bucket);
     await loader.load(main);
     bucket.resetCounters();
-    expect(await loader.load(group)).toEqual({ soul: "soul", identity: "identity", agents: "agents" });
+    expect(await loader.load(group)).toEqual({
+      files: { soul: "soul", identity: "identity", agents: "agents" },
+      origins: [],
+    });
     const names = bucket.requests.map(({ key }) => key.replace("agents/main/", ""));
     expect(names.sort()).toEqual(["AGENTS.md", "IDENTITY.md", "SOUL.md"]);
   });
 
   it("never asks for MEMORY.md nor USER.md in a direct message that is not the main session", async () => {
     const bucket = createMemoryBucket(everything);
-    const files = await createWorkspaceLoader(bucket).load(direct);
+    const { files } = await createWorkspaceLoader(bucket).load(direct);
     expect(files).toMatchObject({ today: "march 1", yesterday: "february 28", tools: "tools" });
     for (const name of ["memory", "user", "bootstrap"]) expect(files).not.toHaveProperty(name);
     for (const name of ["MEMORY.md", "USER.md"])
@@ -77,7 +80,7 @@ describe("loading the prompt files", () => {
 
   it("I7: loads USER.md, and not MEMORY.md, in a named session, a job's and the heartbeat's", async () => {
     const loader = createWorkspaceLoader(createMemoryBucket(everything));
-    const files = await loader.load({ ...main, audience: "own" });
+    const { files } = await loader.load({ ...main, audience: "own" });
     expect(files).toMatchObject({ user: "user", today: "march 1" });
     expect(files).not.toHaveProperty("memory");
   });
@@ -107,7 +110,7 @@ describe("a warm loader", () => {
     await bucket.put("agents/main/TOOLS.md", "tools");
     await bucket.delete("agents/main/USER.md");
     bucket.resetCounters();
-    expect(await loader.load(main)).toEqual({ soul: "new", tools: "tools" });
+    expect(await loader.load(main)).toEqual({ files: { soul: "new", tools: "tools" }, origins: [] });
     expect(bucket.downloads.sort()).toEqual(["agents/main/SOUL.md", "agents/main/TOOLS.md"]);
   });
 
@@ -117,14 +120,17 @@ describe("a warm loader", () => {
     await loader.load(main);
     await bucket.put("agents/main/SOUL.md", "new");
     bucket.resetCounters();
-    expect(await loader.load({ ...main, now: now + 4999 })).toEqual({ soul: "old" });
+    expect(await loader.load({ ...main, now: now + 4999 })).toEqual({ files: { soul: "old" }, origins: [] });
     expect(bucket.requests).toEqual([]);
-    expect(await loader.load({ ...main, now: now + 5000 })).toEqual({ soul: "new" });
+    expect(await loader.load({ ...main, now: now + 5000 })).toEqual({ files: { soul: "new" }, origins: [] });
   });
 
   it("keeps the files of agents apart", async () => {
     const loader = createWorkspaceLoader(createMemoryBucket(everything));
     await loader.load(main);
-    expect(await loader.load({ ...main, agentId: "other" })).toEqual({ soul: "another soul" });
+    expect(await loader.load({ ...main, agentId: "other" })).toEqual({
+      files: { soul: "another soul" },
+      origins: [],
+    });
   });
 });

@@ -13,6 +13,7 @@ import { assign, type Compaction, type SessionState } from "../../../shared/sess
 import { isStopped } from "../../../shared/session/stop.ts";
 import { readSummaryMessage, summaryMessage, summarySize } from "../../../shared/session/summary-message.ts";
 import { deleteMessages } from "../../../shared/session/transcript.ts";
+import { originsOfSession } from "../../../shared/session/words-read.ts";
 import { absent, any, below, remove, type Step, set } from "../../../shared/world/expression.ts";
 import { ConditionFailed, type Key, type Table } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";
@@ -93,10 +94,11 @@ export async function compactStep(agent: Agent, writer: SessionWriter, begun: Co
   const text = await compactionText(agent, writer, compacting, removed, kept);
   if (!text) return;
   const { at } = compacting;
-  const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
+  const from = { ...state, origins: originsOfSession(state, messages) };
+  const archivedTo = await archivePart(agent.bucket, from, at, { count, stream: removed });
   await keepForSearch(agent, archivedTo);
   if (text.memories)
-    await (await import("./extract-memories.ts")).appendDailyMemory(agent, state, at, text.memories);
+    await (await import("./extract-memories.ts")).appendDailyMemory(agent, from, at, text.memories);
   const { first, head, context } = writer.state;
   const compacted = { removed, kept, first, upTo: compacting.upTo, head, at };
   const live = [summaryMessage(text.summary, at, earlierContext(compacted, context)), ...kept];

@@ -1,3 +1,4 @@
+import { unknownOrigin } from "../../../shared/origins/origins.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
@@ -95,11 +96,16 @@ export function joinMemories(found: readonly string[]): string | undefined {
  * no prompt loads, under a header that names the session. Concurrent writers keep each other's sections, and appending
  * the same section again changes nothing. If the file cannot be appended to (2 MB, or not text), that is only logged: the
  * conversation goes on. The origin of each memory is stored separately.
+ * @param from the conversation, and whose words it contains, besides the owner's
  * @param at epoch ms; its date in `userTimezone` names the file, its time is in the header
  */
 export async function appendDailyMemory(
   agent: Pick<Agent, "configuration" | "workspace" | "memories">,
-  { sessionKey, sessionId }: Pick<SessionState, "sessionKey" | "sessionId">,
+  {
+    sessionKey,
+    sessionId,
+    origins = [unknownOrigin],
+  }: Pick<SessionState, "sessionKey" | "sessionId" | "origins">,
   at: number,
   text: string,
 ): Promise<void> {
@@ -113,14 +119,14 @@ export async function appendDailyMemory(
       ? [sharedMemoryPath(date), `Said by others in ${sessionKey} (${time})`]
       : [dailyMemoryPath(date), `Extracted from context compaction (${time})`];
   try {
-    await agent.workspace.appendSection(agentId, path, `### ${heading}\n\n${text.trim()}\n`);
+    await agent.workspace.appendSection(agentId, path, `### ${heading}\n\n${text.trim()}\n`, origins);
   } catch (error) {
     if (!(error instanceof PeerError) || error.retryable) throw error;
     log("memories.refused", { agentId, date, reason: error.message });
     return;
   }
   const memories = await agent.memories();
-  await memories.keepExtracted(agentId, text, { sessionKey, sessionId, kind, at });
+  await memories.keepExtracted(agentId, text, { sessionKey, sessionId, kind, at, origins });
 }
 
 /** Removes memories that a user had the agent forget. Undefined when nothing is left. @param at epoch ms */

@@ -5,6 +5,7 @@ import type { Configuration, ModelConfiguration } from "../../../shared/configur
 import { activeSetHash } from "../../../shared/context/context-entries.ts";
 import { contextSettings, viewContext } from "../../../shared/context/view.ts";
 import { sha256 } from "../../../shared/objects/hash.ts";
+import { joinOrigins } from "../../../shared/origins/origins.ts";
 import { nodeTools } from "../../../shared/peers/nodes.ts";
 import { isConnected, type PeerRecord } from "../../../shared/peers/registry.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
@@ -102,7 +103,8 @@ export async function prepareRequest(
     loadContext(agent, state, run, known),
     loadExtras(agent, state, view.extras),
   ]);
-  const turn = { ...current, prompt: await keepPrompt(agent, state, current, given) };
+  const origins = joinOrigins(current.origins, extras.origins);
+  const turn = { ...current, origins, prompt: await keepPrompt(agent, state, current, given) };
   const tail = isNew ? tailOf(agent, current, turn.prompt, given.slice(0, -1)) : undefined;
   const messages = tail === undefined ? given : withTail(given, tail);
   const { configuration, model, prompt, tools, audience } = turn;
@@ -112,7 +114,7 @@ export async function prepareRequest(
     settings: configuration.compaction,
     measured: state,
   };
-  const fitted = fitContext({ state, messages, settings, extras, audience, empty }, run);
+  const fitted = fitContext({ state, messages, settings, extras: extras.content, audience, empty }, run);
   const told = tail === undefined ? {} : { tail };
   if (fitted.status !== "fits") return { ...fitted, ...told };
   const retention = chooseRetention(
@@ -184,7 +186,7 @@ export async function loadContext(
   const { role, audience, native, nodes: mayUseNodes } = rightsOf(configuration, state, run);
   const timezone = configuration.userTimezone;
   const kind = sessionKind(sessionKey, keyRules(configuration));
-  const [peers, { files, skills }] = await Promise.all([
+  const [peers, { files, skills, origins }] = await Promise.all([
     known,
     agent.prompts.load({ agentId, audience, now, timezone }),
   ]);
@@ -193,6 +195,7 @@ export async function loadContext(
   const offered = nodeTools(kept);
   const tools = [...native.values(), ...offered.values()].map((tool) => tool.definition);
   const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
+  const usable = eligibleSkills(skills, configuration, kept);
   const content: PromptContent = {
     agentId,
     audience,
@@ -200,7 +203,7 @@ export async function loadContext(
     basePrompt: state.settings.systemPrompt ?? ofAgent?.systemPrompt ?? configuration.systemPrompt,
     tools,
     files,
-    skills: eligibleSkills(skills, configuration, kept),
+    skills: usable,
   };
   const { model, thinkingLevel } = effectiveChoice(configuration, sessionKey, state.settings, run.overrides);
   const machines = machinesText(kept, timezone);
@@ -228,6 +231,7 @@ export async function loadContext(
       nodes: kept.filter(isConnected),
       audience,
       agentId,
+      origins: joinOrigins(run.origins, origins, ...usable.map((skill) => skill.origins)),
       askers: askersOf(run) ?? [],
       root: rootOf(run, sessionKey),
     },

@@ -1,4 +1,5 @@
 import { isTextKey } from "../../../shared/objects/text-store.ts";
+import type { Origins } from "../../../shared/origins/origins.ts";
 import { createSkillLister, type Skill } from "../../../shared/skills/skill-lister.ts";
 import { cacheReads } from "../../../shared/workspace/cached-reader.ts";
 import {
@@ -14,6 +15,8 @@ const maxAgeMs = 5000;
 /** The parts of a prompt that come from the bucket. Do not mutate them. */
 export interface PromptParts {
   files: WorkspaceFiles;
+  /** Whose words the files contain, besides the owner's. */
+  origins: Origins;
   skills: Skill[];
 }
 
@@ -29,11 +32,11 @@ export function createPromptSource(bucket: Bucket): PromptSource {
   const lister = createSkillLister(bucket);
   const parts = cacheReads<PromptParts>(maxAgeMs);
   const read = async (request: LoadRequest): Promise<PromptParts> => {
-    const [files, skills] = await Promise.all([
+    const [loaded, skills] = await Promise.all([
       loader.load(request),
       lister.list(request.agentId, request.now),
     ]);
-    return { files, skills };
+    return { ...loaded, skills };
   };
   const forgetting = async <T>(write: Promise<T>): Promise<T> => {
     try {

@@ -16,6 +16,8 @@ export interface ChangedObject {
   id: string;
   change?: ContextChange;
   note: string;
+  /** Whose words the object contains, besides the owner's; of a result, the conversation's. */
+  origins?: string[] | undefined;
 }
 
 type Stores = Pick<Agent, "bucket" | "configuration" | "workspace">;
@@ -54,17 +56,18 @@ export async function changeObject(
     { id, characters },
     (search.contextWindow * maxOfWindow) / tokenRate(state.tokensPerCharacter),
   );
-  const { title } = found;
+  const { title, origins } = found;
   if (action === "activate") {
     const { turns } = settings.window;
     const note = `In the next model call, for this turn and the ${turns - 1} after it; pin it to keep it longer`;
-    return { id, change: { id, state: "active", title, source: found.source, characters }, note };
+    return { id, change: { id, state: "active", title, source: found.source, characters }, note, origins };
   }
   const source = await pinnedSource(agent, search, found);
   return {
     id,
     change: { id, state: "pinned", title, source, characters },
     note: "In every model call until it is unpinned",
+    origins,
   };
 }
 

@@ -1,4 +1,5 @@
 import { type ClientChange, maxClientChanges } from "../../../shared/context/activation.ts";
+import { joinOrigins } from "../../../shared/origins/origins.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { ContextChanged } from "../../../shared/protocol/session-results.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
@@ -37,14 +38,15 @@ export async function changeOnRequest(
     await writer.commitEntry(entry, []);
     return;
   }
-  const { id, change, note } = changed;
+  const { id, change, note, origins } = changed;
   const result: ContextChanged = { ok: true, id, state: change?.state ?? "unchanged", note };
   await answerEntry(agent, entry, result, entry.kind, note).catch(unanswered);
   const { context } = writer.state;
   const steps = change
     ? [assign("context", { ...context, changes: withChange(writer.state, change, entry.at) })]
     : [];
-  await writer.commitEntry(entry, steps);
+  const read = origins ? [assign("origins", joinOrigins(writer.state.origins, origins))] : [];
+  await writer.commitEntry(entry, [...steps, ...read]);
   log("context.changed", { sessionKey, entryId: entry.id, state: result.state });
 }
 

@@ -19,7 +19,11 @@ export interface ObjectSearch {
 }
 
 export type FoundObject =
-  | ({ status: "found"; text: string } & Pick<ActivatedObject, "id" | "title" | "source">)
+  /** `origins`: whose words a file contains, besides the owner's. */
+  | ({ status: "found"; text: string; origins?: string[] | undefined } & Pick<
+      ActivatedObject,
+      "id" | "title" | "source"
+    >)
   /** The model always sees it. */
   | { status: "locked" }
   /** It has no text: an image, a file that is not text, or a deleted file. */
@@ -102,8 +106,9 @@ async function findFile(
 ): Promise<FoundObject> {
   checkReadable(audience, path);
   const id = `file:gsv:${path}`;
-  const text = await readFileText(agent, agentIdOf(state.sessionKey), path);
-  if (text !== null) return { status: "found", id, title: path, text, source: { kind: "file", path } };
+  const { text, origins } = await readFileText(agent, agentIdOf(state.sessionKey), path);
+  if (text !== null)
+    return { status: "found", id, title: path, text, source: { kind: "file", path }, origins };
   const isTouched = contextCalls(messages).some(
     ({ args }) => (args as { path?: unknown } | null)?.path === path,
   );

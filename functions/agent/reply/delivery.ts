@@ -123,7 +123,7 @@ export async function failRun(
 ): Promise<void> {
   const { run, appended, writes } = failurePlan(agent, runOf(writer), error);
   log("run.failed", { sessionKey: writer.sessionKey, runId: run.runId });
-  await writer.append(appended, [...writes, ...more]);
+  await writer.append(appended, [assign("run", run), ...writes, ...more]);
 }
 
 /** The end of a run without an answer as a step: the failed run, and the marker for the model. */
@@ -134,7 +134,7 @@ export function failurePlan({ now }: Pick<Agent, "now">, run: Run, error: string
   return {
     run: ended,
     appended: [endMarker(`no answer: ${reason}`, now())],
-    writes: [assign("run", ended), assign("updatedAt", now())],
+    writes: [assign("updatedAt", now())],
   };
 }
 
@@ -218,15 +218,16 @@ export interface TaskEnd {
  */
 async function settleTask(
   agent: Pick<Agent, "table" | "bucket" | "channels" | "configuration" | "wake" | "now">,
-  { task, runId, notSentTo }: Pick<Run, "task" | "runId" | "notSentTo">,
+  run: Pick<Run, "task" | "runId" | "notSentTo" | "origins">,
   end: TaskEnd,
 ): Promise<void> {
+  const { task, runId } = run;
   if (!task) return;
   switch (task.kind) {
     case "exec":
       return;
     case "session":
-      return answerAsker(agent, task, end, notSentTo);
+      return answerAsker(agent, task, end, run);
     case "heartbeat":
       return settleHeartbeat(agent, task, runId, end);
     case "cron": {

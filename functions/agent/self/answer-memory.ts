@@ -4,6 +4,7 @@ import { planDream } from "../../../shared/dreaming/plan-dream.ts";
 import { recallEvent, recordRecall } from "../../../shared/dreaming/recall-events.ts";
 import type { Memories, MemoryUse } from "../../../shared/memory/memories.ts";
 import type { RecalledMemory } from "../../../shared/memory/memory-store.ts";
+import { joinOrigins } from "../../../shared/origins/origins.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Memory, MemoryType } from "../../../shared/protocol/memory-schemas.ts";
 import { logError } from "../../../shared/runtime/log.ts";
@@ -46,7 +47,13 @@ export async function useMemory(args: MemoryRequest, context: ToolCallContext): 
   const { sessionId } = (await readSession(agent.table, address.sessionKey)) ?? {};
   const kind = sessionKind(address.sessionKey, keyRules(await agent.configuration.load()));
   const source = { sessionKey: address.sessionKey, ...(sessionId === undefined ? {} : { sessionId }), kind };
-  const origin = { ...source, by: "agent", ...(args.type === undefined ? {} : { type: args.type }) } as const;
+  const origins = [...turn.origins];
+  const origin = {
+    ...source,
+    origins,
+    by: "agent",
+    ...(args.type === undefined ? {} : { type: args.type }),
+  } as const;
   if (args.supersedes === undefined)
     return { ok: true, result: memoryResult(await memories.remember(use, content, origin)) };
   const { by, files } = await memories.supersede(use, args.supersedes, content, origin);
@@ -62,7 +69,8 @@ async function recall(
   const found = await memories.recall(use, query, limit);
   const result = { memories: found.map(memoryResult), count: found.length };
   const hits = found.filter(({ isHit }) => isHit);
-  return { ok: true, result, inParallel: countRecall(context, query, hits) };
+  const origins = joinOrigins(...found.map((memory) => memory.origins));
+  return { ok: true, result, origins, inParallel: countRecall(context, query, hits) };
 }
 
 /**

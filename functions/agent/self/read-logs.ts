@@ -1,3 +1,4 @@
+import { joinOrigins } from "../../../shared/origins/origins.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { type Preview, previewCharacters } from "../../../shared/recall/preview.ts";
 import type { Recall } from "../../../shared/recall/recall.ts";
@@ -21,6 +22,11 @@ export interface LogRequest {
   from_message?: number | undefined;
 }
 
+interface Answer {
+  result: Record<string, unknown>;
+  origins: string[];
+}
+
 interface Request {
   recall: Recall;
   scope: RecallScope;
@@ -32,9 +38,10 @@ interface Request {
 /**
  * Answers `gsv__session_logs`. The main conversation can read all conversations of its agent, every other one only itself,
  * including the time before its resets.
+ * @returns also whose words the answer contains, besides the owner's
  * @throws PeerError for an error that the model can fix
  */
-export async function readLogs(args: LogRequest, context: ToolCallContext): Promise<Record<string, unknown>> {
+export async function readLogs(args: LogRequest, context: ToolCallContext): Promise<Answer> {
   const { agent, turn, address } = context;
   const configuration = await agent.configuration.load();
   const request: Request = {
@@ -53,7 +60,7 @@ export async function readLogs(args: LogRequest, context: ToolCallContext): Prom
   return answer[args.action](args, request);
 }
 
-async function listConversations(_: LogRequest, { recall, scope, rules, limit }: Request) {
+async function listConversations(_: LogRequest, { recall, scope, rules, limit }: Request): Promise<Answer> {
   const { conversations, waiting } = await recall.conversations(scope);
   const sessions = conversations.slice(0, limit).map(({ sessionId, sessionKey, count, firstAt, lastAt }) => ({
     session_id: sessionId,
@@ -63,10 +70,10 @@ async function listConversations(_: LogRequest, { recall, scope, rules, limit }:
     first_timestamp: time(firstAt),
     last_timestamp: time(lastAt),
   }));
-  return { count: sessions.length, sessions, ...more(waiting) };
+  return { result: { count: sessions.length, sessions, ...more(waiting) }, origins: [] };
 }
 
-async function search(args: LogRequest, { recall, scope, rules, limit, preview }: Request) {
+async function search(args: LogRequest, { recall, scope, rules, limit, preview }: Request): Promise<Answer> {
   const question = required("query", args.query);
   const { found, waiting } = await recall.search(
     { ...scope, withoutNewest: true },
@@ -79,16 +86,17 @@ async function search(args: LogRequest, { recall, scope, rules, limit, preview }
     preview: part.text,
     truncated: isTruncated(turn, part),
   }));
-  return { query: question, count: hits.length, hits, ...more(waiting) };
+  const origins = joinOrigins(...new Set(found.map(({ turn }) => turn.conversation.origins)));
+  return { result: { query: question, count: hits.length, hits, ...more(waiting) }, origins };
 }
 
-async function readSession(args: LogRequest, { recall, scope, limit, preview }: Request) {
+async function readSession(args: LogRequest, { recall, scope, limit, preview }: Request): Promise<Answer> {
   const name = required("session_id", args.session_id);
   const from = args.from_message === undefined ? {} : { from: args.from_message };
   const part = await recall.read(scope, { name, limit, preview, ...from });
   if (!part) throw notFound(name);
   const { conversation, entries, truncated } = part;
-  return {
+  const result = {
     session_id: conversation.sessionId,
     session: conversation.sessionKey,
     total_entries: conversation.count,
@@ -96,19 +104,21 @@ async function readSession(args: LogRequest, { recall, scope, limit, preview }: 
     truncated,
     entries: entries.map(loggedTurn),
   };
+  return { result, origins: conversation.origins };
 }
 
 /** The end of a conversation, by default of this one. */
-async function recent(args: LogRequest, { recall, scope, limit, preview }: Request) {
+async function recent(args: LogRequest, { recall, scope, limit, preview }: Request): Promise<Answer> {
   const name = args.session_id?.trim() || scope.sessionKey || "";
   const part = await recall.read(scope, { name, limit, preview, newest: true });
   if (!part && name !== scope.sessionKey) throw notFound(name);
   const entries = part?.entries ?? [];
-  return {
+  const result = {
     session_id: part?.conversation.sessionId,
     count: entries.length,
     entries: entries.map(loggedTurn),
   };
+  return { result, origins: part?.conversation.origins ?? [] };
 }
 
 function loggedTurn({ turn, preview }: { turn: Turn; preview: Preview }) {

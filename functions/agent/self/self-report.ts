@@ -1,4 +1,6 @@
+import { joinOrigins } from "../../../shared/origins/origins.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { FileContent } from "../../../shared/protocol/results.ts";
 import { parseIdentity } from "../../../shared/workspace/agent-identity.ts";
 import { checkReadable } from "../../../shared/workspace/privacy.ts";
 import { workspacePrefix } from "../../../shared/workspace/workspace-paths.ts";
@@ -13,7 +15,7 @@ const maxBullets = 10;
 const maxBytes = 6144;
 
 /**
- * The agent's identity from its files; null for a missing file.
+ * The agent's identity from its files, null for a missing file; and whose words these contain, besides the owner's.
  * @throws PeerError 403 in a shared conversation: only the owner may see the model and the workspace
  */
 export async function whoAmI({ agent, turn }: ToolCallContext) {
@@ -34,14 +36,15 @@ export async function whoAmI({ agent, turn }: ToolCallContext) {
     vibe = null,
     emoji = null,
     avatar = null,
-  } = parseIdentity(identity ?? "");
-  return {
+  } = parseIdentity(identity?.content ?? "");
+  const result = {
     agent_id: agentId,
     model: `${model.provider}/${model.id}`,
     workspace_dir: listing.files.length > 0 ? workspacePrefix(agentId) : null,
     identity: identity === undefined ? null : { name, creature, vibe, emoji, avatar },
-    soul_excerpt: soul === undefined ? null : excerpt(soul),
+    soul_excerpt: soul === undefined ? null : excerpt(soul.content),
   };
+  return { result, origins: joinOrigins(identity?.origins, soul?.origins) };
 }
 
 function excerpt(soul: string): string {
@@ -57,16 +60,16 @@ interface ShownSection {
 }
 
 /**
- * The sections of MEMORY.md, limited in number and size.
+ * The sections of MEMORY.md, limited in number and size, and whose words it contains, besides the owner's.
  * @param section only sections whose heading contains this; case does not matter
  * @throws PeerError 403 if this conversation may not read MEMORY.md
  */
 export async function whatDoIKnow(
   { section, limit = sectionLimits.usual }: { section?: string | undefined; limit?: number | undefined },
   { agent, turn }: ToolCallContext,
-): Promise<{ sections: ShownSection[]; truncated: boolean }> {
+): Promise<{ result: { sections: ShownSection[]; truncated: boolean }; origins: string[] }> {
   checkReadable(turn.audience, "MEMORY.md");
-  const text = (await read(agent, turn.agentId, "MEMORY.md")) ?? "";
+  const { content: text = "", origins = [] } = (await read(agent, turn.agentId, "MEMORY.md")) ?? {};
   const wanted = section?.toLowerCase() ?? "";
   const found = memorySections(text).filter(({ heading }) => heading.toLowerCase().includes(wanted));
   const max = Math.min(sectionLimits.max, Math.max(1, limit));
@@ -82,7 +85,7 @@ export async function whatDoIKnow(
     if (sections.length > 0 && size > maxBytes) break;
     sections.push(shown);
   }
-  return { sections, truncated: sections.length < found.length };
+  return { result: { sections, truncated: sections.length < found.length }, origins };
 }
 
 /** Undefined when there is no such file. */
@@ -90,9 +93,9 @@ async function read(
   { workspace }: Pick<ToolCallContext["agent"], "workspace">,
   agentId: string,
   path: string,
-): Promise<string | undefined> {
+): Promise<FileContent | undefined> {
   try {
-    return (await workspace.read(agentId, path)).content;
+    return await workspace.read(agentId, path);
   } catch (error) {
     if (error instanceof PeerError && error.code === code.notFound) return undefined;
     throw error;

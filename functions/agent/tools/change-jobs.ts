@@ -1,9 +1,11 @@
 import { addJob, cronStatus, listJobs, removeJob, runJobs, updateJob } from "../../../shared/cron/jobs.ts";
 import { listRuns } from "../../../shared/cron/run-history.ts";
 import { readWrittenJob, readWrittenPatch, type WritingContext } from "../../../shared/cron/written-job.ts";
+import { joinOrigins } from "../../../shared/origins/origins.ts";
+import type { CronJob } from "../../../shared/protocol/cron.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import type { Sender } from "../../../shared/session/inbox-entry.ts";
 import type { Agent } from "../agent.ts";
+import type { ToolTurn } from "./native/native-tool.ts";
 
 /** The arguments of `gsv__Cron`. */
 export interface JobRequest {
@@ -19,38 +21,42 @@ export interface JobRequest {
   jobId?: string | undefined;
 }
 
-/** Carries out a call of `gsv__Cron`. @throws PeerError for an error that the model can fix */
+/** Carries out a call of `gsv__Cron`. `origins`: whose words the result contains, besides the owner's. @throws PeerError for an error that the model can fix */
 export async function changeJobs(
   agent: Agent,
   args: JobRequest,
   context: WritingContext,
-  sender: Sender | undefined,
-): Promise<unknown> {
+  { sender, origins }: Pick<ToolTurn, "sender" | "origins">,
+): Promise<{ result: unknown; origins?: string[] }> {
+  const writer = { sender, origins };
   const { action, agentId, includeDisabled = true, limit = 200, offset = 0, jobId } = args;
   switch (action) {
     case "status":
-      return cronStatus(agent);
-    case "list":
-      return listJobs(agent, { agentId, includeDisabled, limit: Math.min(limit, 500), offset });
+      return { result: await cronStatus(agent) };
+    case "list": {
+      const listed = await listJobs(agent, { agentId, includeDisabled, limit: Math.min(limit, 500), offset });
+      return { result: listed, origins: joinOrigins(...listed.jobs.map((job) => job.origins)) };
+    }
     case "add":
-      return {
-        ok: true,
-        job: await addJob(agent, readWrittenJob(required("job", args.job), context), sender),
-      };
+      return written(await addJob(agent, readWrittenJob(required("job", args.job), context), writer));
     case "update": {
       const patch = readWrittenPatch(required("patch", args.patch ?? args.job), context);
-      return { ok: true, job: await updateJob(agent, { id: required("id", args.id), patch }, sender) };
+      return written(await updateJob(agent, { id: required("id", args.id), patch }, writer));
     }
     case "remove":
       await removeJob(agent, required("id", args.id));
-      return { ok: true, removed: true };
+      return { result: { ok: true, removed: true } };
     case "run":
-      return runJobs(agent, { id: args.id, mode: args.mode ?? "due" });
+      return { result: await runJobs(agent, { id: args.id, mode: args.mode ?? "due" }) };
     case "runs": {
       const runs = await listRuns(agent.table, { jobId, limit, offset }, agent.now());
-      return { runs, count: runs.length };
+      return { result: { runs, count: runs.length } };
     }
   }
+}
+
+function written({ origins = [], ...job }: CronJob): { result: unknown; origins: string[] } {
+  return { result: { ok: true, job }, origins };
 }
 
 function required<T>(name: string, value: T | undefined): T {

@@ -31,7 +31,7 @@ export function askedSession(
  */
 export async function sendToSession(
   agent: Agent,
-  turn: Pick<ToolTurn, "askers" | "root" | "sender">,
+  turn: Pick<ToolTurn, "askers" | "root" | "sender" | "origins">,
   address: CallAddress,
   { sessionKey, message, queued }: SessionMessage,
   isPending: boolean,
@@ -52,7 +52,7 @@ export async function sendToSession(
   const submit = async (): Promise<CallOutcome | undefined> => {
     const limit = (await agent.configuration.load()).session.sendLimit;
     if (!(await countRun(agent.table, turn.root, runId, limit, agent.now())))
-      return { result: notSent(sessionKey, limit) };
+      return { result: notSent(sessionKey, limit), origins: [] };
     const sent = await submitEntry(agent, sessionKey, {
       ...{ id: runId, at: agent.now(), kind: "message", text: `[session · ${from}]\n${message}` },
       origin: { kind: "client" },
@@ -60,12 +60,16 @@ export async function sendToSession(
       // The guest of this conversation can later ask about the message.
       ...(isGuestSessionKey(sessionKey) ? { role: "guest" as const } : {}),
       task,
+      origins: [...turn.origins],
     });
     if (isPending) return undefined;
-    return { result: { ok: true, result: { status: "accepted", runId, sessionKey, queued: sent.queued } } };
+    return {
+      result: { ok: true, result: { status: "accepted", runId, sessionKey, queued: sent.queued } },
+      origins: [],
+    };
   };
   const outcome = await submit().catch((error: unknown): CallOutcome => {
-    if (error instanceof PeerError) return { result: { ok: false, error: error.message } };
+    if (error instanceof PeerError) return { result: { ok: false, error: error.message }, origins: [] };
     throw error;
   });
   if (!outcome) return;

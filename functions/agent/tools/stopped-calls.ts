@@ -6,7 +6,7 @@ import { readOutcomes } from "../../../shared/session/calls.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionWriter } from "../session-writer.ts";
-import { toResultMessages } from "./tool-results.ts";
+import { originsOfResults, toResultMessages } from "./tool-results.ts";
 
 /** Cancels the pending calls of a run on their nodes. @returns the ids of the calls whose cancellation was sent */
 export function endPendingCalls(
@@ -20,18 +20,18 @@ export function endPendingCalls(
 
 /**
  * Ends the calls of a run that was stopped.
- * @returns their results for the transcript; a call without an answer gets an error
+ * @returns their results for the transcript, and whose words these are; a call without an answer gets an error
  */
 export async function stopCalls(
   agent: Agent,
   { sessionKey, state }: Pick<SessionWriter, "sessionKey" | "state">,
   run: Run,
   nodes: () => Promise<PeerRecord[]>,
-): Promise<ToolResultMessage[]> {
-  if (run.phase !== "tools") return [];
+): Promise<{ results: ToolResultMessage[]; origins: string[] }> {
+  if (run.phase !== "tools") return { results: [], origins: [] };
   const cancelled = await endPendingCalls(agent, sessionKey, run, nodes);
   const reply = (await agent.history.load(state)).at(-1);
-  if (reply?.role !== "assistant") return [];
+  if (reply?.role !== "assistant") return { results: [], origins: [] };
   const calls = toolCallsOf(reply);
   const outcomes = new Map(await readOutcomes(agent, sessionKey, run, calls));
   const { runId, step, pending } = run;
@@ -43,7 +43,8 @@ export async function stopCalls(
       : "its machine could not be reached, and may continue";
     const started = pending[callId]?.asked ? "the other conversation continues" : machine;
     const how = Object.hasOwn(pending, callId) ? started : "it was not started";
-    outcomes.set(callId, { error: `stopped by the user; ${how}` });
+    outcomes.set(callId, { error: `stopped by the user; ${how}`, origins: [] });
   }
-  return toResultMessages(run, calls, outcomes, agent.now());
+  const results = toResultMessages(run, calls, outcomes, agent.now());
+  return { results, origins: originsOfResults(reply, outcomes) };
 }

@@ -83,7 +83,7 @@ function sentToNode(
   const process = nodes.find(({ id }) => id === nodeId)?.instance ?? "";
   const start = async (sentTo: string | undefined) => {
     const error = await dispatchCall(agent, address, call, sentTo);
-    return error === undefined ? undefined : { error };
+    return error === undefined ? undefined : { error, origins: [] };
   };
   return { nodeId, process, start };
 }
@@ -196,7 +196,7 @@ export async function carryOutCalls(
       else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
       // A pending call keeps waiting for its node, even if the node is not connected now.
       else if (one.by === "nobody" && !isPending(one))
-        await putOutcome(agent, one.address, { error: one.error }, agent.now());
+        await putOutcome(agent, one.address, { error: one.error, origins: [] }, agent.now());
     }
   };
   const ends = await Promise.allSettled([...sent, native()]);
@@ -211,15 +211,19 @@ async function carryOutNative(
   const { sessionKey, runId } = address;
   log("tool.native", { sessionKey, runId, tool: tool.definition.name });
   if (!tool.repeatable && !(await putIntent(agent.table, address, agent.now()))) return;
-  const { inParallel, ...result } = withParallelWrite(
-    await runNativeTool(tool, args, { agent, turn, address }),
-  );
+  const {
+    inParallel,
+    origins = [],
+    ...result
+  } = asSettled(await runNativeTool(tool, args, { agent, turn, address }));
   const stored = tool.repeatable
-    ? putOutcome(agent, address, { result }, agent.now())
-    : settleIntent(agent, address, { result });
+    ? putOutcome(agent, address, { result, origins }, agent.now())
+    : settleIntent(agent, address, { result, origins });
   await Promise.all([stored, inParallel]);
 }
 
-function withParallelWrite(outcome: NativeOutcome): NativeOutcome & { inParallel?: Promise<void> } {
+function asSettled(
+  outcome: NativeOutcome,
+): NativeOutcome & { inParallel?: Promise<void>; origins?: string[] } {
   return outcome;
 }

@@ -1,3 +1,5 @@
+import { fetchedFrom } from "../../../shared/origins/fetched-from.ts";
+import { joinOrigins, machineOrigin, unknownOrigin } from "../../../shared/origins/origins.ts";
 import {
   type AssistantMessage,
   type ToolCallBlock,
@@ -26,6 +28,28 @@ export function toResultMessages(
     const outcome = known === "interrupted" ? { error: "interrupted, outcome unknown" } : (known ?? timedOut);
     return toResultMessage(call, outcome, now);
   });
+}
+
+/** Whose words the results of a reply's calls contain, and what the calls of nodes fetched. */
+export function originsOfResults(reply: AssistantMessage, outcomes: Outcomes): string[] {
+  const read = toolCallsOf(reply).map((call) => {
+    const outcome = outcomes.get(call.id);
+    if (outcome === undefined || outcome === "interrupted") return [];
+    const origins = outcome.origins ?? [answererOf(call)];
+    const isOfNode = origins.some((one) => one.startsWith(machineOrigin("")));
+    return isOfNode ? [...origins, ...fetchedFrom(bareName(call.name), call.arguments)] : origins;
+  });
+  return joinOrigins(...read);
+}
+
+const bareName = (tool: string): string => tool.split("__").at(-1) ?? "";
+
+/** Whose words a result contains that does not say it: a node's, unless another tool of the gateway has left it out. */
+function answererOf({ name, arguments: args }: ToolCallBlock): string {
+  const [node = "", tool] = name.split("__");
+  if (bareName(name) === "LogsGet")
+    return machineOrigin(String((args as { nodeId?: unknown }).nodeId ?? "*"));
+  return tool === undefined || node === "gsv" ? unknownOrigin : machineOrigin(node);
 }
 
 /** Announces the results of a reply's calls to clients. `results`: one for each call, in the same order. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { decodeMedia, storeMedia } from "../../media/media-store.ts";
+import { guestOrigin } from "../../origins/origins.ts";
 import type { StoredMedia } from "../../protocol/messages.ts";
 import { log } from "../../runtime/log.ts";
 import { localTime } from "../../runtime/zoned-time.ts";
@@ -89,6 +90,7 @@ export async function handleInbound(
     id,
     envelope: envelope(address.channel, message, configuration.userTimezone),
     origin: { ...origin, sessionKey },
+    ...quotedIn(address, message),
     writer: { role, senderId: message.sender.id },
     configurationVersion: inbound.configuration.version(),
   };
@@ -118,7 +120,7 @@ async function submit(
   sessionKey: string,
   event: EventId,
   message: InboundMessage,
-  rest: Pick<Incoming, "id" | "envelope" | "origin" | "writer" | "configurationVersion">,
+  rest: Pick<Incoming, "id" | "envelope" | "origin" | "origins" | "writer" | "configurationVersion">,
 ): Promise<{ status: IntakeReply["status"]; answer: string | undefined }> {
   const media = await storeEnclosed(inbound, sessionKey, rest.id, message);
   const incoming = { ...rest, ...(media.length > 0 ? { media } : {}) };
@@ -142,6 +144,14 @@ async function storeEnclosed(
     return storeMedia(bucket, target, { ...media, body: decodeMedia(data) });
   });
   return Promise.all(stored);
+}
+
+/** In a room, anybody may have written the message that a message quotes. */
+function quotedIn(
+  { channel }: ChannelAddress,
+  { peer, replyToText }: InboundMessage,
+): { origins?: string[] } {
+  return peer.kind === "dm" || !replyToText ? {} : { origins: [guestOrigin(channel, peer.id)] };
 }
 
 function channelOrigin(

@@ -1,3 +1,4 @@
+import { joinOrigins } from "../../origins/origins.ts";
 import type { ContextResult } from "../../protocol/session-results.ts";
 import { readSession } from "../sessions.ts";
 import type { CostContext } from "../spending.ts";
@@ -11,7 +12,7 @@ export async function contextCommand(context: CostContext, sessionKey: string): 
 }
 
 /** How full a session's context window is, without its objects. */
-export type WindowUse = Pick<ContextResult, "sessionKey" | "model" | "messageCount" | "last">;
+export type WindowUse = Pick<ContextResult, "sessionKey" | "model" | "messageCount" | "last" | "origins">;
 
 export async function windowOf(
   { table, configuration }: CostContext,
@@ -20,7 +21,11 @@ export async function windowOf(
   const [state, loaded] = await Promise.all([readSession(table, sessionKey), configuration.load()]);
   const { provider, id } = effectiveModel(loaded, sessionKey, state?.settings ?? {});
   const { contextTokens: tokens, contextLimits: limits } = state ?? {};
-  const result = { sessionKey, model: `${provider}/${id}`, messageCount: state ? messageCount(state) : 0 };
+  const origins = joinOrigins(state?.origins, state?.run?.origins);
+  const result = {
+    ...{ sessionKey, model: `${provider}/${id}`, messageCount: state ? messageCount(state) : 0 },
+    ...(origins.length === 0 ? {} : { origins }),
+  };
   if (tokens === undefined || limits === undefined) return result;
   const { window, promptShare, compactsAt } = limits;
   const prompt = Math.round(tokens * promptShare);
@@ -28,8 +33,9 @@ export async function windowOf(
 }
 
 /** How full a session's context window is, as lines for people. */
-export function contextText({ model, messageCount: messages, last }: WindowUse): string {
-  const lines = [`Model: ${model}`, `Messages: ${messages}`];
+export function contextText({ model, messageCount: messages, last, origins = [] }: WindowUse): string {
+  const words = origins.length === 0 ? [] : [`Words of others: ${origins.join(", ")}`];
+  const lines = [`Model: ${model}`, `Messages: ${messages}`, ...words];
   if (!last) return [...lines, "Context: known after the next reply"].join("\n");
   const { tokens, window, prompt, compactsAt } = last;
   return [

@@ -70,6 +70,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
       sessionId,
       agentId,
       partNumber: String(compactedAt),
+      origins: "unknown",
       messageCount: String(archived!.length),
       archivedAt: String(compactedAt),
     });

@@ -219,7 +219,9 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
       clients: async () => [],
       send: async (_, event, payload) => told(event, payload),
     }),
-    prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
+    prompts: only<Agent["prompts"]>("prompts", {
+      load: async () => ({ files: {}, origins: [], skills: [] }),
+    }),
     // The text of a prompt is stored under its hash, so its writer and the number of writes make no difference.
     promptCache: { store: async () => {}, read: async () => undefined, steps: () => [] },
     history: createHistory(intake),

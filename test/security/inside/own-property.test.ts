@@ -119,7 +119,7 @@ describe.each(inherited)("the name %s", (name) => {
       { call, address, by: "nobody", error: "no such tool" },
     ]);
     const outcomes = await readOutcomes(state, sessionKey, nobody, [{ id: name }]);
-    expect(outcomes.get(name)).toEqual({ error: "no such tool" });
+    expect(outcomes.get(name)).toEqual({ error: "no such tool", origins: [] });
   });
 
   const from = (id: string): InboundMessage => ({

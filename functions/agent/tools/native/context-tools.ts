@@ -21,8 +21,8 @@ async function change(
   const messages = await agent.history.load(state);
   const { contextWindow } = await describeModel(turn.model);
   const search = { state, messages, audience: turn.audience, contextWindow };
-  const { id, change, note } = await changeObject(agent, search, action, given);
-  return { ok: true, result: { id, ...change, note } };
+  const { id, change, note, origins = [] } = await changeObject(agent, search, action, given);
+  return { ok: true, result: { id, ...change, note }, origins };
 }
 
 const isOffered = (configuration: Configuration, agentId: string) =>

@@ -54,12 +54,12 @@ export const cronTool = nativeTool({
   forGuests: false,
   async run(args, { agent, turn, address: { sessionKey } }) {
     checkSchedulable(turn.audience);
-    const { agentId, sender } = turn;
+    const { agentId } = turn;
     const configuration = await agent.configuration.load({ fresh: true });
     const { userTimezone: timezone } = configuration;
     const lastChannel = turn.lastChannel ?? (await placeOf(agent.table, configuration, { sessionKey }));
     const context = { agentId, now: agent.now(), timezone, ...(lastChannel ? { lastChannel } : {}) };
     const { changeJobs } = await import("../change-jobs.ts");
-    return { ok: true, result: await changeJobs(agent, args, context, sender) };
+    return { ok: true, ...(await changeJobs(agent, args, context, turn)) };
   },
 });

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Configuration } from "../../../../shared/configuration/schema.ts";
 import { gitSettings } from "../../../../shared/git/git-settings.ts";
+import { unknownOrigin } from "../../../../shared/origins/origins.ts";
 import { count } from "../../../../shared/protocol/schemas.ts";
 import { isVisible } from "../../../../shared/workspace/privacy.ts";
 import { type NativeOutcome, nativeTool, type ToolCallContext } from "./native-tool.ts";
@@ -42,7 +43,12 @@ export const memoryHistory = nativeTool({
       commits.push(patch === undefined ? commit : { ...commit, diff: patch.slice(0, left) });
       left -= patch?.length ?? 0;
     }
-    return { ok: true, result: { commits, ...(left < 0 ? { truncated: true } : {}) } };
+    // The history does not record whose words a file contained.
+    return {
+      ok: true,
+      result: { commits, ...(left < 0 ? { truncated: true } : {}) },
+      origins: [unknownOrigin],
+    };
   },
 });
 

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { ChannelOrigin } from "../../../../shared/channels/channel.ts";
 import type { Configuration, ModelConfiguration } from "../../../../shared/configuration/schema.ts";
+import type { Origins } from "../../../../shared/origins/origins.ts";
 import type { NodeCall } from "../../../../shared/peers/node-call.ts";
 import type { NodeTool } from "../../../../shared/peers/nodes.ts";
 import type { PeerRecord } from "../../../../shared/peers/registry.ts";
@@ -29,6 +30,8 @@ export interface ToolTurn {
   askers: readonly string[];
   /** The message from which this run descends (`rootOf`). */
   root: string;
+  /** Whose words the run has read, besides the owner's, with those of the prompt. What it writes contains them. */
+  origins: Origins;
   /** The channel user who caused the run; absent for a client's run. */
   sender?: Sender;
   /**
@@ -51,8 +54,11 @@ export interface ToolCallContext {
  * @see docs/reference/protocol.md, "Tools"
  */
 export type NativeOutcome =
-  /** `inParallel`: a write in parallel with that of the result. It does not reject. */
-  | { ok: true; result: unknown; inParallel?: Promise<void> }
+  /**
+   * `inParallel`: a write in parallel with that of the result. It does not reject. `origins`: whose words the result contains,
+   * besides the owner's.
+   */
+  | { ok: true; result: unknown; inParallel?: Promise<void>; origins?: string[] }
   | { ok: false; error: string }
   | { send: SessionMessage }
   | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } }

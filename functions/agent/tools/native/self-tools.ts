@@ -12,7 +12,7 @@ export const whoAmI = nativeTool({
   isOffered: ({ memory }) => memory.selfReport,
   async run(_, context) {
     const report = await import("../../self/self-report.ts");
-    return { ok: true, result: await report.whoAmI(context) };
+    return { ok: true, ...(await report.whoAmI(context)) };
   },
 });
 
@@ -28,7 +28,7 @@ export const whatDoIKnow = nativeTool({
   isOffered: ({ memory }) => memory.selfReport,
   async run(args, context) {
     const report = await import("../../self/self-report.ts");
-    return { ok: true, result: await report.whatDoIKnow(args, context) };
+    return { ok: true, ...(await report.whatDoIKnow(args, context)) };
   },
 });
 
@@ -68,7 +68,7 @@ export const sessionLogs = nativeTool({
   isOffered: ({ memory }) => memory.sessionLogs,
   async run(args, context) {
     const { readLogs } = await import("../../self/read-logs.ts");
-    return { ok: true, result: await readLogs(args, context) };
+    return { ok: true, ...(await readLogs(args, context)) };
   },
 });
 

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { joinOrigins } from "../../../../shared/origins/origins.ts";
 import { chooseNode } from "../../../../shared/peers/nodes.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { type Message, textOf } from "../../../../shared/protocol/messages.ts";
@@ -9,6 +10,7 @@ import { canonicalizeSessionKey, sessionKind } from "../../../../shared/session/
 import { listSessions, readSession } from "../../../../shared/session/sessions.ts";
 import { isLeased, messageCount } from "../../../../shared/session/state.ts";
 import { readMessages } from "../../../../shared/session/transcript.ts";
+import { originsOfSession } from "../../../../shared/session/words-read.ts";
 import { checkConfigurationReadable } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
 import { nativeTool } from "./native-tool.ts";
@@ -35,24 +37,27 @@ export const sessionsList = nativeTool({
     const listed = await listSessions(agent.table, offset, limit);
     const sessions =
       messageLimit === 0
-        ? listed
+        ? listed.map((session) => ({ ...session, origins: [] as string[] }))
         : await Promise.all(
             listed.map(async (session) => ({
               ...session,
               ...(await newestOf(agent, session.sessionKey, messageLimit)),
             })),
           );
-    return { ok: true, result: { sessions, count: sessions.length, offset, limit } };
+    const said = sessions.map(({ origins, ...session }) => ({ origins, session }));
+    const result = { sessions: said.map(({ session }) => session), count: said.length, offset, limit };
+    return { ok: true, result, origins: joinOrigins(...said.map(({ origins }) => origins)) };
   },
 });
 
-/** The newest messages of a conversation, without tool results and messages without text. */
+/** The newest messages of a conversation, without tool results and messages without text, and whose words they may contain. */
 async function newestOf(agent: Pick<Agent, "table" | "bucket">, sessionKey: string, limit: number) {
   const state = await readSession(agent.table, sessionKey);
-  if (!state) return {};
+  if (!state) return { origins: [] };
   const from = Math.max(state.first, state.head - limit + 1);
   const messages = await readMessages(agent, state, from, state.head);
-  return { messageCount: messageCount(state), messages: messages.flatMap(listedMessage) };
+  const origins = originsOfSession(state, messages);
+  return { messageCount: messageCount(state), messages: messages.flatMap(listedMessage), origins };
 }
 
 function listedMessage(message: Message) {

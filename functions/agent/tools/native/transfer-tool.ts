@@ -38,7 +38,13 @@ export const transfer = nativeTool({
     const nodeId = machine?.kind === "node" ? machine.id : "gsv";
     const owner = { kind: "call", address, nodeId } as const;
     const start = async () => {
-      await beginTransfer(agent, { id: idOf(address), source, destination, owner });
+      await beginTransfer(agent, {
+        id: idOf(address),
+        source,
+        destination,
+        owner,
+        origins: [...turn.origins],
+      });
       return undefined;
     };
     return { begin: { nodeId, start } };

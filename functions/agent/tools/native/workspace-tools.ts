@@ -35,7 +35,8 @@ export const readFile = nativeTool({
     const list = async () => visibleListing(turn.audience, await agent.workspace.list(turn.agentId, folder));
     if (folder !== args.path || folder === "") return { ok: true, result: await list() };
     try {
-      return { ok: true, result: await agent.workspace.read(turn.agentId, args.path) };
+      const { origins = [], ...file } = await agent.workspace.read(turn.agentId, args.path);
+      return { ok: true, result: file, origins };
     } catch (error) {
       if (!(error instanceof PeerError) || error.code !== code.notFound) throw error;
       const listing = await list();
@@ -54,7 +55,7 @@ export const writeFile = nativeTool({
   async run(args, { agent, turn }) {
     await checkSkill(args.path, args.content);
     checkWritable(turn.audience, args.path);
-    const written = await agent.workspace.write(turn.agentId, args.path, args.content);
+    const written = await agent.workspace.write(turn.agentId, args.path, args.content, turn.origins);
     await askForPrograms(agent, args.path);
     return { ok: true, result: written };
   },
@@ -78,7 +79,7 @@ export const editFile = nativeTool({
       await checkSkill(args.path, content.split(args.oldString).join(args.newString));
     }
     checkWritable(turn.audience, args.path);
-    const edited = await agent.workspace.edit(turn.agentId, args.path, args);
+    const edited = await agent.workspace.edit(turn.agentId, args.path, args, turn.origins);
     await askForPrograms(agent, args.path);
     return { ok: true, result: edited };
   },
