@@ -2,6 +2,7 @@ import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
 import type { TotalOver } from "./events.ts";
+import type { FileContent, Listing } from "./file-results.ts";
 import type { DreamResults, MemoryResults } from "./memory-schemas.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
@@ -245,28 +246,6 @@ export interface SkillsUpdate extends SkillsResult {
   skippedNodeIds: string[];
   /** Nodes that could not be asked, each with its id and the reason. */
   errors: string[];
-}
-
-/** A folder of a workspace. `files` are whole workspace paths; `directories` too, each with a trailing `/`. Both sorted. */
-export interface Listing {
-  path: string;
-  files: string[];
-  directories: string[];
-}
-
-/** A text file of a workspace. */
-export interface FileContent {
-  path: string;
-  content: string;
-  /** Bytes. */
-  size: number;
-  /** ISO 8601, UTC. */
-  lastModified: string;
-  /** Whose words it may contain, besides the owner's: `web:{host}`, `machine:{node}`, `guest:{channel}/{sender}`, … */
-  origins?: string[];
-  /** For a file under `skills/`: its key in the bucket, and whether it is the agent's copy or the shared one. */
-  resolvedPath?: string;
-  resolvedSource?: "agent" | "global";
 }
 
 interface AccountResult {

@@ -1,5 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import type { Listing } from "../protocol/results.ts";
+import type { Listing } from "../protocol/file-results.ts";
 import { comparablePath } from "./workspace-paths.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { joinOrigins, type Origins, originsIn, originsMetadata } from "../origins/origins.ts";
 import { code, PeerError } from "../protocol/errors.ts";
-import type { FileContent, Listing } from "../protocol/results.ts";
+import type { FileContent, Listing } from "../protocol/file-results.ts";
 import { sizeText } from "../runtime/size-text.ts";
 import { type Bucket, PreconditionFailed, type StoredObject } from "../world/world.ts";
 import { checkNotInternal } from "./privacy.ts";

@@ -1,6 +1,6 @@
 import { joinOrigins } from "../../../shared/origins/origins.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import type { FileContent } from "../../../shared/protocol/results.ts";
+import type { FileContent } from "../../../shared/protocol/file-results.ts";
 import { parseIdentity } from "../../../shared/workspace/agent-identity.ts";
 import { checkReadable } from "../../../shared/workspace/privacy.ts";
 import { workspacePrefix } from "../../../shared/workspace/workspace-paths.ts";
