@@ -21,7 +21,11 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/cron/{job-epoch,killed-run}",
   ],
   "shared/transfer": ["test/transfer/{transfer-steps,transfer-parts}", "test/transfer/*"],
-  "shared/recall": ["test/recall/**", "test/cli/commands/session/search-command"],
+  "shared/recall": [
+    "test/recall/**",
+    "test/agent/tools/session-logs",
+    "test/cli/commands/session/search-command",
+  ],
   "shared/memory": ["test/memory/**", "test/agent/compaction/memories", "test/agent/tools/memory-tool"],
   "shared/git": [
     "test/git/**",
@@ -41,6 +45,7 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/agent/*/{compaction-cut,compaction-request,compaction-prompts,memories,message-tool,tool-steps}",
     "test/agent/*/{call-ids,image-blocks,shown-results,deadline,alternate-turns,failure-sentences,media-cache}",
     "test/agent/*/{transcription,refused-images,bedrock-limits,context-tools,context-fit,unread-events}",
+    "test/agent/*/{shorten,extraction-job,self-tools,session-tools,send-limit}",
     "test/agent/{reset,reset-by-policy,failed-run,cut-answer,attachments,fetch-attachment,typing}",
     "test/agent/newest-configuration",
   ],
