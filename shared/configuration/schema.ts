@@ -191,6 +191,10 @@ const agent = v.strictObject({
   systemPrompt: v.optional(text(20_000)),
   heartbeat: v.optional(ownHeartbeat),
   context: v.optional(ownContext),
+  /** Patterns of the names of tools, in which `*` is any text. Absent `allow`: all. `deny` takes precedence. */
+  tools: v.optional(v.strictObject({ allow: v.optional(names), deny: v.optional(names) })),
+  /** The other agents that this one may send messages to and change jobs of. Absent: all. */
+  delegates: v.optional(v.array(plainName)),
   /** The agent's own settings, which override those of `workspaceGit` field by field. */
   workspaceGit: v.optional(v.partial(workspaceGit)),
   /** The agent's own settings, which override those of `dreaming` field by field. */

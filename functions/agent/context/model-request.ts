@@ -38,6 +38,7 @@ import { type CacheRetention, chooseRetention } from "../model/cache-retention.t
 import { describeModel } from "../model/resolve-model.ts";
 import { loadExtras } from "../objects/inline-files.ts";
 import { fitContext, type ShownContext } from "../objects/show-context.ts";
+import { mayUse } from "../tools/agent-rights.ts";
 import type { NativeTool, ToolTurn } from "../tools/native/native-tool.ts";
 import { nativeTools } from "../tools/native/native-tools.ts";
 import type { Fit } from "./context-fit.ts";
@@ -192,7 +193,7 @@ export async function loadContext(
   ]);
   const sinceMs = now - configuration.nodes.keepOfferedHours * 3_600_000;
   const kept = mayUseNodes ? peers.filter(({ leftAt = now }) => leftAt >= sinceMs) : [];
-  const offered = nodeTools(kept);
+  const offered = new Map([...nodeTools(kept)].filter(([name]) => mayUse(configuration, agentId, name)));
   const tools = [...native.values(), ...offered.values()].map((tool) => tool.definition);
   const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
   const usable = eligibleSkills(skills, configuration, kept);
@@ -279,6 +280,7 @@ function rightsOf(
     (tool) =>
       (role === "owner" || tool.forGuests) &&
       (isOwnSession || !tool.ownSessionsOnly) &&
+      mayUse(configuration, agentId, tool.definition.name) &&
       tool.isOffered?.(configuration, agentId) !== false,
   );
   const room = origin.kind === "channel" ? origin : lastChannel;

@@ -1,9 +1,18 @@
-import { addJob, cronStatus, listJobs, removeJob, runJobs, updateJob } from "../../../shared/cron/jobs.ts";
+import {
+  addJob,
+  allJobs,
+  cronStatus,
+  listJobs,
+  removeJob,
+  runJobs,
+  updateJob,
+} from "../../../shared/cron/jobs.ts";
 import { listRuns } from "../../../shared/cron/run-history.ts";
 import { readWrittenJob, readWrittenPatch, type WritingContext } from "../../../shared/cron/written-job.ts";
 import { joinOrigins } from "../../../shared/origins/origins.ts";
 import type { CronJob } from "../../../shared/protocol/cron.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { normalizeAgentId } from "../../../shared/session/key/session-key.ts";
 import type { Agent } from "../agent.ts";
 import type { ToolTurn } from "./native/native-tool.ts";
 
@@ -19,6 +28,16 @@ export interface JobRequest {
   job?: Record<string, unknown> | undefined;
   patch?: Record<string, unknown> | undefined;
   jobId?: string | undefined;
+}
+
+/** The agents whose jobs a call changes or runs: those that it names, and the agent of the job that it names. */
+export async function agentsOfChange(agent: Agent, args: JobRequest): Promise<string[]> {
+  const { action, id, job, patch } = args;
+  if (!["add", "update", "remove", "run"].includes(action)) return [];
+  const existing = id === undefined ? [] : (await allJobs(agent)).filter((one) => one.id === id);
+  return [job?.agentId, patch?.agentId, ...existing.map((one) => one.agentId)]
+    .filter((one) => typeof one === "string")
+    .map(normalizeAgentId);
 }
 
 /** Carries out a call of `gsv__Cron`. `origins`: whose words the result contains, besides the owner's. @throws PeerError for an error that the model can fix */

@@ -12,6 +12,7 @@ import type { PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import { leftText } from "../context/prompt.ts";
 import type { SessionWriter } from "../session-writer.ts";
+import { mayUse } from "./agent-rights.ts";
 import {
   type BegunCall,
   type NativeOutcome,
@@ -45,6 +46,8 @@ export async function planCalls(
   reply: AssistantMessage,
   calls: readonly ToolCallBlock[] = toolCallsOf(reply),
 ): Promise<PlannedCall[]> {
+  // A configuration that was read since the tools were offered applies.
+  const configuration = await agent.configuration.load({ anyAge: true });
   const planned = calls.map(async (call): Promise<PlannedCall> => {
     const address = { sessionKey, runId, step, callId: call.id };
     // A provider's client completes the JSON of cut-off arguments, so half a file would replace the whole one.
@@ -53,14 +56,19 @@ export async function planCalls(
       return { call, address, by: "nobody", error: "arguments: expected a JSON object" };
     // These maps have only the tools of this turn: a model may call a tool that it was not offered, and may omit the prefix.
     const native = turn.native.get(call.name) ?? turn.native.get(`gsv__${call.name}`);
+    const name = native?.definition.name ?? call.name;
+    if (!mayUse(configuration, turn.agentId, name)) {
+      const error = `${name} is not among the tools that the configuration gives you (agents.list[].tools)`;
+      return { call, address, by: "nobody", error };
+    }
     if (native) return planNative(agent, turn, address, call, native);
     const found = turn.nodeTools.get(call.name);
     if (!found) return { call, address, by: "nobody", error: `Tool not found: ${call.name}` };
     const { id, leftAt } = found.node;
     // It may have connected again since the model was called.
     if (leftAt !== undefined && !(await readPeer(agent.table, "node", id, agent.now()))) {
-      const { userTimezone } = await agent.configuration.load({ anyAge: true });
-      return { call, address, by: "nobody", error: `${id} is ${leftText(leftAt, userTimezone)}` };
+      const error = `${id} is ${leftText(leftAt, configuration.userTimezone)}`;
+      return { call, address, by: "nobody", error };
     }
     const payload = { tool: found.bareName, args: call.arguments };
     const node = sentToNode(agent, turn, address, { nodeId: id, event: "tool.invoke", payload });

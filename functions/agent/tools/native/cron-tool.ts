@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { placeOf } from "../../../../shared/channels/conversation-place.ts";
 import { count } from "../../../../shared/protocol/schemas.ts";
 import { checkSchedulable } from "../../../../shared/workspace/privacy.ts";
+import { checkDelegate } from "../agent-rights.ts";
 import { nativeTool } from "./native-tool.ts";
 
 const job = v.pipe(
@@ -59,7 +60,8 @@ export const cronTool = nativeTool({
     const { userTimezone: timezone } = configuration;
     const lastChannel = turn.lastChannel ?? (await placeOf(agent.table, configuration, { sessionKey }));
     const context = { agentId, now: agent.now(), timezone, ...(lastChannel ? { lastChannel } : {}) };
-    const { changeJobs } = await import("../change-jobs.ts");
+    const { changeJobs, agentsOfChange } = await import("../change-jobs.ts");
+    for (const other of await agentsOfChange(agent, args)) checkDelegate(configuration, agentId, other);
     return { ok: true, ...(await changeJobs(agent, args, context, turn)) };
   },
 });

@@ -6,13 +6,18 @@ import { type Message, textOf } from "../../../../shared/protocol/messages.ts";
 import { count, sessionKeyField } from "../../../../shared/protocol/schemas.ts";
 import { isWaitedFor } from "../../../../shared/session/asked-session.ts";
 import { keyRules } from "../../../../shared/session/key/routing.ts";
-import { canonicalizeSessionKey, sessionKind } from "../../../../shared/session/key/session-key.ts";
+import {
+  agentIdOf,
+  canonicalizeSessionKey,
+  sessionKind,
+} from "../../../../shared/session/key/session-key.ts";
 import { listSessions, readSession } from "../../../../shared/session/sessions.ts";
 import { isLeased, messageCount } from "../../../../shared/session/state.ts";
 import { readMessages } from "../../../../shared/session/transcript.ts";
 import { originsOfSession } from "../../../../shared/session/words-read.ts";
 import { checkConfigurationReadable } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
+import { checkDelegate } from "../agent-rights.ts";
 import { nativeTool } from "./native-tool.ts";
 
 /** Max characters of a message in a list. */
@@ -82,8 +87,10 @@ export const sessionSend = nativeTool({
   ownSessionsOnly: true,
   asksSession: true,
   async run({ sessionKey: given, message, waitSeconds = 30 }, { agent, turn, address }) {
-    const rules = keyRules(await agent.configuration.load());
+    const configuration = await agent.configuration.load();
+    const rules = keyRules(configuration);
     const sessionKey = canonicalizeSessionKey(given, rules);
+    checkDelegate(configuration, turn.agentId, agentIdOf(sessionKey));
     const refuse = (reason: string) => new PeerError(code.conflict, `sessionKey: ${reason}`);
     if (sessionKey === address.sessionKey) throw refuse("this is the conversation you are in");
     if (turn.askers.includes(sessionKey))
