@@ -55,6 +55,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/session": ["configuration", "context", "media", "protocol", "runtime", "workspace", "world"],
   "shared/cron": [...["channels", "configuration", "protocol", "runtime", "session", "workspace", "world"]],
   "shared/transfer": ["peers", "protocol", "runtime", "session", "skills", "workspace", "world"],
+  "shared/approvals": [...["configuration", "peers", "protocol", "runtime", "session", "workspace", "world"]],
   "shared/channels": [
     ...["configuration", "http", "media", "peers", "protocol", "runtime", "session", "workspace", "world"],
   ],

@@ -1,5 +1,6 @@
 import type { CommandEntry } from "../app/program.ts";
 import { agentCommand, heartbeatCommand, memoryCommand } from "./agent/agent-command-table.ts";
+import { approvalsCommand } from "./approvals/approvals-command-table.ts";
 import { channelCommand, pairCommand } from "./channel/channel-command-table.ts";
 import { cronCommand } from "./cron/cron-command-table.ts";
 import { copyCommand, nodeCommand, toolsCommand } from "./node/node-command-table.ts";
@@ -41,6 +42,7 @@ export const commands: readonly CommandEntry[] = [
   skillsCommand,
   heartbeatCommand,
   cronCommand,
+  approvalsCommand,
   tokenCommand,
   adminCommand,
   channelCommand,

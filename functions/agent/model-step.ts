@@ -3,6 +3,7 @@ import type { Message } from "../../shared/protocol/messages.ts";
 import { stepDeadline } from "../../shared/session/asked-session.ts";
 import type { PendingCall, Run } from "../../shared/session/run.ts";
 import type { SessionState } from "../../shared/session/state.ts";
+import { requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import type { Cut } from "./context/context-fit.ts";
@@ -109,7 +110,7 @@ function timeLeft({ task, startedAt }: Pick<Run, "task" | "startedAt">, now: num
 
 /**
  * When the calls of a run's step time out, epoch ms. The gateway waits for a node's call for at most `toolMs`, and never
- * beyond the time limit of the run's task.
+ * beyond the time limit of the run's task. If all calls wait for the owner: when the first request counts as unanswered.
  */
 export function callsDeadline(
   run: Pick<Run, "task" | "startedAt">,
@@ -117,5 +118,9 @@ export function callsDeadline(
   toolMs: number,
   now: number,
 ): number {
+  const waiting = waitingRequests({ pending });
+  const ends = waiting.map(({ approval }) => approval.until);
+  if (ends.length > 0 && requestsOf({ pending }).length === Object.keys(pending).length)
+    return Math.min(...ends);
   return stepDeadline(pending, Math.min(toolMs, Math.max(0, timeLeft(run, now))), now);
 }

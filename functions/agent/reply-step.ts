@@ -3,6 +3,7 @@ import { scheduleTimeout } from "../../shared/session/calls.ts";
 import { answered, waitingFor } from "../../shared/session/run.ts";
 import { spendingOf, spendingStep } from "../../shared/session/spending.ts";
 import { assign } from "../../shared/session/state.ts";
+import { isSetAside } from "../../shared/session/waiting.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
@@ -12,7 +13,9 @@ import { withCallIds } from "./model/call-ids.ts";
 import { type AskedModel, callsDeadline } from "./model-step.ts";
 import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
-import { carryOutCalls, pendingCalls, planCalls } from "./tools/tool-calls.ts";
+import { askOwner } from "./tools/ask-owner.ts";
+import { decideCalls } from "./tools/decide.ts";
+import { carryOutCalls, pendingCalls, planCalls, refusedResults } from "./tools/tool-calls.ts";
 
 /** Max rounds of tool calls in a run. A run that needs more is probably in a loop. */
 const maxSteps = 200;
@@ -73,11 +76,12 @@ async function applyCalls(
   const run = runOf(writer);
   const { sessionKey } = writer;
   const { turn } = prepared;
-  const planned = await planCalls(agent, sessionKey, turn, run, reply);
+  const where = { sessionKey, sessionId: writer.state.sessionId, run };
+  const planned = await decideCalls(agent, turn, where, await planCalls(agent, sessionKey, turn, run, reply));
   const now = agent.now();
   const pending = pendingCalls(planned, now);
   const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);
-  const waiting = waitingFor(run, pending, deadline);
+  const waiting = waitingFor(run, pending, deadline, refusedResults(planned));
   await writer.append([reply], [...replySteps(agent, writer, prepared, reply), assign("run", waiting)]);
   // The user stopped the run while the model answered.
   if (writer.state.stop === run.runId) return "continue";
@@ -92,8 +96,16 @@ async function applyCalls(
     announced().catch(unannounced(sessionKey, run.runId)),
   ]);
   inParallel.catch(() => {});
+  const asked = askOwner(
+    agent,
+    turn,
+    planned.flatMap((one) => (one.by === "owner" ? [one.request] : [])),
+    peers,
+    waiting,
+  );
+  asked.catch(() => {});
   await carryOutCalls(agent, writer, turn, waiting, planned);
-  await inParallel;
+  await Promise.all([inParallel, asked]);
   return releaseForCalls(agent, writer);
 }
 
@@ -123,12 +135,13 @@ function replySteps(
 /**
  * Releases the session while calls of its run are pending. The last result or the deadline wakes the agent again; new
  * messages wait in the inbox.
- * @returns "continue" when all calls are answered or timed out, and when a stop arrived
+ * @returns "continue" when all calls are answered or timed out, and when a stop or the owner's answer arrived
  */
 export async function releaseForCalls(agent: Agent, writer: SessionWriter): Promise<Next> {
   for (;;) {
     const { run, stop } = writer.state;
     if (run?.phase !== "tools" || run.pendingCount === 0 || stop === run.runId) return "continue";
+    if ((run.decided ?? 0) > 0 || isSetAside(writer.state)) return "continue";
     if (await writer.releaseWaiting(run.deadline ?? agent.now())) return "released";
   }
 }

@@ -17,6 +17,7 @@ import type { Run } from "../../shared/session/run.ts";
 import { assign, type SessionState } from "../../shared/session/state.ts";
 import { isStopped } from "../../shared/session/stop.ts";
 import { expireStray, writeMessages } from "../../shared/session/transcript.ts";
+import { waitingRequests } from "../../shared/session/waiting.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 
@@ -109,7 +110,11 @@ export class SessionWriter {
 
   /** Releases a session that waits for tools. @returns false when there is work: the lease is still held. @throws LeaseLost */
   releaseWaiting(deadline: number): Promise<boolean> {
-    return this.#release((commits) => releaseWaiting(this.#agent.table, this.lease, commits, deadline));
+    const { run, inbox } = this.#state;
+    const entries = waitingRequests(run).length > 0 ? inbox.length : undefined;
+    return this.#release((commits) =>
+      releaseWaiting(this.#agent.table, this.lease, commits, deadline, entries),
+    );
   }
 
   /** Releases a session with work left. @throws LeaseLost */

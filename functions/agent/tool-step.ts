@@ -2,6 +2,7 @@ import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/p
 import { log } from "../../shared/runtime/log.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
 import { havingRead, nextStep, type Run } from "../../shared/session/run.ts";
+import { isSetAside, requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
@@ -11,6 +12,9 @@ import { unannounced } from "./reply/delivery.ts";
 import { failStep, releaseForCalls } from "./reply-step.ts";
 import type { Next, SessionWriter } from "./session-writer.ts";
 import { givenUp, runStep, type StepPlan } from "./step.ts";
+import { actOnAnswers } from "./tools/act-on-answers.ts";
+import { askOwner } from "./tools/ask-owner.ts";
+import { requestAgain } from "./tools/decide.ts";
 import { notSentIn } from "./tools/send-limit.ts";
 import { carryOutCalls, planCalls } from "./tools/tool-calls.ts";
 import { announceResults, originsOfResults, toResultMessages } from "./tools/tool-results.ts";
@@ -61,11 +65,18 @@ export async function toolStep(
     );
     return "continue";
   }
+  if ((run.decided ?? 0) > 0 || isSetAside(writer.state)) {
+    await actOnAnswers(agent, writer, peers, run, reply);
+    return "continue";
+  }
   const outcomes = await readOutcomes(agent, sessionKey, run, toolCallsOf(reply));
-  const timedOut = new Set(run.timedOut ?? []);
-  const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
+  const over = new Set([...(run.timedOut ?? []), ...requestsOf(run).map(({ callId }) => callId)]);
+  const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !over.has(call.id));
   if (open.length > 0) return resumeCalls(agent, writer, peers, run, reply, open);
-  if (run.pendingCount > 0) return releaseForCalls(agent, writer);
+  if (run.pendingCount > 0) {
+    await askAgain(agent, writer, peers, run, reply);
+    return releaseForCalls(agent, writer);
+  }
   const plan = continueWithResults(agent, run, messages, reply, outcomes);
   const clients = peers.clients(agent.now() - freshPeersMs);
   const [next] = await Promise.all([
@@ -75,6 +86,33 @@ export async function toolStep(
     ),
   ]);
   return next;
+}
+
+/** Shows the requests that wait again: the agent was woken for a reminder or for another answer, or it has crashed. */
+async function askAgain(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+  reply: AssistantMessage,
+): Promise<void> {
+  const waiting = waitingRequests(run);
+  if (waiting.length === 0) return;
+  const { sessionKey, state } = writer;
+  const turn = await loadContext(agent, state, run, peers.known(agent.now() - freshPeersMs));
+  const where = { sessionKey, sessionId: state.sessionId, run };
+  const requests = toolCallsOf(reply).map((call) => {
+    const one = waiting.find(({ callId }) => callId === call.id);
+    return one && requestAgain(turn, where, call, one.approval);
+  });
+  await scheduleTimeout(agent, sessionKey, run);
+  await askOwner(
+    agent,
+    turn,
+    (await Promise.all(requests)).filter((one) => one !== undefined),
+    peers,
+    run,
+  );
 }
 
 /**

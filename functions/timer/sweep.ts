@@ -14,7 +14,7 @@ import { readSession } from "../../shared/session/sessions.ts";
 import { needsAgent } from "../../shared/session/state.ts";
 import type { Key } from "../../shared/world/world.ts";
 import { dreamIfLost } from "./dream.ts";
-import { cancelExpired } from "./expired-calls.ts";
+import { endExpired } from "./expired-calls.ts";
 import { beatIfLost } from "./heartbeat.ts";
 import type { Timer } from "./timer.ts";
 
@@ -102,7 +102,7 @@ async function checkSession(timer: Timer, sessionKey: string, onLeft: () => void
   const run = state?.run;
   if (run?.phase === "tools" && run.pendingCount > 0 && (run.deadline ?? 0) <= now()) {
     const expired = await expireCalls(table, sessionKey, run, now());
-    if (expired) await cancelExpired(timer, expired);
+    if (expired) await endExpired(timer, sessionKey, expired);
     state = expired?.state;
   }
   if (!state || !needsAgent(state, now())) {

@@ -11,7 +11,14 @@ import type { TimerEvent, World } from "../../shared/world/world.ts";
 import { dream } from "./dream.ts";
 import { beat } from "./heartbeat.ts";
 import { sweepAndRecord, watch } from "./sweep.ts";
-import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, type Timer } from "./timer.ts";
+import {
+  closeAgain,
+  closeUnauthenticated,
+  expireTools,
+  remindOfRequests,
+  resetIfDue,
+  type Timer,
+} from "./timer.ts";
 
 /**
  * The timer function's handler, which schedules invoke. It records no faults of its own: the alarm watches its failures, and
@@ -22,7 +29,16 @@ export function createTimerHandler(world: World) {
   const configuration = openConfiguration(table, secrets, { now });
   const files = createCachedReader(world.bucket);
   const sweepMemories = loadSweep(world);
-  const timer: Timer = { table, schedules, configuration, sockets, wake, files, sweepMemories, now };
+  const timer: Timer = {
+    table,
+    schedules,
+    configuration,
+    sockets,
+    wake,
+    files,
+    sweepMemories,
+    now,
+  };
   const continueUpgrade = watchUpgrade(world);
   const fireEvent = async (event: TimerEvent, context: Context) => {
     // The handler needs the newest configuration. Read it in parallel with the session.
@@ -39,6 +55,8 @@ async function fire(timer: Timer, event: TimerEvent, remainingMs: () => number):
   switch (event.kind) {
     case "tool-timeout":
       return expireTools(timer, event);
+    case "approval-reminder":
+      return remindOfRequests(timer, event);
     case "auth-timeout":
       return closeUnauthenticated(timer, event.slot);
     case "close":

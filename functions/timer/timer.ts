@@ -8,9 +8,10 @@ import { submitEntry } from "../../shared/session/intake.ts";
 import { isResetDue, planReset, resetRules } from "../../shared/session/reset-schedule.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { needsAgent } from "../../shared/session/state.ts";
+import { waitingRequests } from "../../shared/session/waiting.ts";
 import type { CachedReader } from "../../shared/workspace/cached-reader.ts";
 import type { Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
-import { cancelExpired } from "./expired-calls.ts";
+import { endExpired } from "./expired-calls.ts";
 
 /** The dependencies of the timer function, built once at cold start. */
 export interface Timer {
@@ -42,7 +43,18 @@ export async function expireTools(
   log("tool.timeout", { sessionKey, runId, step, due: expired !== undefined });
   if (!expired) return;
   const wakes = needsAgent(expired.state, now()) ? wake(sessionKey) : undefined;
-  await Promise.all([wakes, cancelExpired(timer, expired)]);
+  await Promise.all([wakes, endExpired(timer, sessionKey, expired)]);
+}
+
+/** Handles the time at which requests for approval are shown again: the agent does, unless they were answered. */
+export async function remindOfRequests(
+  { table, wake }: Pick<Timer, "table" | "wake">,
+  { sessionKey, runId, step }: Extract<TimerEvent, { kind: "approval-reminder" }>,
+): Promise<void> {
+  const run = (await readSession(table, sessionKey))?.run;
+  const isWaiting = run?.runId === runId && run.step === step && waitingRequests(run).length > 0;
+  log("approval.reminder", { sessionKey, runId, isWaiting });
+  if (isWaiting) await wake(sessionKey);
 }
 
 /**

@@ -62,5 +62,13 @@ export const defaults: Configuration = {
       { id: "guest", scope: "kind", of: "guest", per: "day", usd: 1, atLimit: "refuse" },
     ],
   },
+  toolApproval: {
+    mode: "off",
+    nodes: {},
+    defaultDecision: "byClass",
+    rules: [],
+    expireAfter: "24h",
+    remindAfter: "1h",
+  },
   cron: { enabled: true, maxJobs: 200, maxRunsPerJobHistory: 200, maxConcurrentRuns: 4 },
 };

@@ -6,6 +6,7 @@ import { durationPattern } from "./duration.ts";
 import { flag, names, plainName, text } from "./fields.ts";
 import { secret } from "./secret.ts";
 import { createSecretPaths } from "./secret-paths.ts";
+import { ownToolApproval, toolApproval } from "./tool-approval.ts";
 
 /** Refuses credentials in a URL, because every read of the configuration would show them. */
 const httpUrl = v.pipe(
@@ -195,6 +196,7 @@ const agent = v.strictObject({
   tools: v.optional(v.strictObject({ allow: v.optional(names), deny: v.optional(names) })),
   /** The other agents that this one may send messages to and change jobs of. Absent: all. */
   delegates: v.optional(v.array(plainName)),
+  toolApproval: v.optional(ownToolApproval),
   /** The agent's own settings, which override those of `workspaceGit` field by field. */
   workspaceGit: v.optional(v.partial(workspaceGit)),
   /** The agent's own settings, which override those of `dreaming` field by field. */
@@ -274,6 +276,7 @@ export const configurationSchema = v.strictObject({
   workspaceGit,
   dreaming,
   budgets,
+  toolApproval,
   cron: v.strictObject({
     enabled: v.boolean(),
     maxJobs: count(0, 10_000),

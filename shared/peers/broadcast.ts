@@ -5,7 +5,9 @@ import type { PostOptions, Sockets, Table } from "../world/world.ts";
 import { dropConnection, listPeers } from "./registry.ts";
 
 /** Events for all clients. */
-type ClientEvent = "chat" | "tool.result" | "node.changed" | "memory.extracted";
+type ClientEvent =
+  | ("chat" | "tool.result" | "node.changed" | "memory.extracted")
+  | ("approval.requested" | "approval.resolved");
 
 /**
  * Sends events to connected clients. Nothing here throws: an ended connection is removed from the registry, and other

@@ -1,3 +1,4 @@
+import type { ApprovalRequested, ApprovalResolved } from "./approvals.ts";
 import type { Peer } from "./channel-accounts.ts";
 import type { LastExtraction } from "./memory-schemas.ts";
 import type { AssistantMessage, MediaAttachment } from "./messages.ts";
@@ -9,6 +10,7 @@ export const events = [
   ...(["transfer.send", "transfer.receive", "transfer.start", "transfer.end", "transfer.cancel"] as const),
   ...(["channel.outbound", "channel.typing"] as const),
   ...(["connection.ended", "node.ping", "node.changed", "memory.extracted"] as const),
+  ...(["approval.requested", "approval.resolved"] as const),
 ] as const;
 
 export type EventName = (typeof events)[number];
@@ -149,6 +151,10 @@ interface EventTable {
   "node.changed": { nodeId: string; connected: boolean; tools: string[] };
   /** To clients: an extraction of memories has ended, or its first attempt has failed and others follow. */
   "memory.extracted": LastExtraction;
+  /** To clients: a call waits for the owner's answer. */
+  "approval.requested": ApprovalRequested;
+  /** To clients: a request was answered, or ended without an answer. */
+  "approval.resolved": ApprovalResolved;
 }
 
 /** The payload of every event. */

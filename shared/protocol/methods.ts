@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { approvalParams } from "./approvals.ts";
 import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
@@ -340,6 +341,7 @@ export const methodParams = {
     }),
     { limit: 200, offset: 0 },
   ),
+  ...approvalParams,
   "payload.upload": v.object({
     bytes: count(1, Number.MAX_SAFE_INTEGER),
     kind: v.optional(v.picklist(["params", "media"]), "params"),

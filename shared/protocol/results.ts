@@ -1,4 +1,5 @@
 import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
+import type { ApprovalResults } from "./approvals.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
 import type { TotalOver } from "./events.ts";
@@ -279,7 +280,7 @@ export interface TransferPart {
 }
 
 /** The result of every method. Times are epoch ms, sizes bytes. */
-interface ResultTable extends WorkspaceHistoryResults, MemoryResults, DreamResults {
+interface ResultTable extends ApprovalResults, WorkspaceHistoryResults, MemoryResults, DreamResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
   "tools.list": { tools: ToolDefinition[] };

@@ -44,7 +44,7 @@ export function sentCalls(
   sessionKey: string,
   { runId, step, pending }: Pick<Run, "runId" | "step" | "pending">,
 ): { nodeId: string; callId: string }[] {
-  const ofNodes = Object.entries(pending).filter(([, { asked }]) => asked === undefined);
+  const ofNodes = Object.entries(pending).filter(([, { asked, approval }]) => !asked && !approval);
   return ofNodes.map(([callId, { nodeId }]) => ({
     nodeId,
     callId: encodeCallAddress({ sessionKey, runId, step, callId }),

@@ -13,9 +13,11 @@ import { unansweredResult } from "./asked-session.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
 import { type CallAddress, sentCalls } from "./call-address.ts";
 import { dueSteps } from "./due.ts";
-import type { Run } from "./run.ts";
+import { sweepGraceMs } from "./lease.ts";
+import type { PendingCall, Run } from "./run.ts";
 import { readSession } from "./sessions.ts";
 import { metaKey, resultKey, type SessionState, toState } from "./state.ts";
+import { type WaitingRequest, waitingRequests } from "./waiting.ts";
 
 /** The outcome of a tool call: a result or an error text. */
 export interface CallOutcome {
@@ -217,15 +219,25 @@ function toOutcome(item: Item, body: string | undefined): CallOutcome | "interru
     : (JSON.parse(body) as CallOutcome);
 }
 
-/** Marks calls to nodes as timed out, and gives calls that wait for a session a result with status `timeout`. */
-function expirySteps({ pending, timedOut = [] }: Run, now: number): Step[] {
-  const calls = Object.entries(pending);
-  const ofNodes = calls.flatMap(([id, { asked }]) => (asked ? [] : [id]));
+/** The result of a call that nobody has allowed in time. */
+const unansweredRequest = {
+  error:
+    "not run: nobody answered the request for approval in time. Nobody refused it either: say so, and ask again if it is still needed",
+  origins: [],
+};
+
+/**
+ * Marks calls to nodes as timed out, gives calls that wait for a session a result with status `timeout`, and those that wait
+ * for the owner an error.
+ */
+function expirySteps({ timedOut = [] }: Run, over: [string, PendingCall][], now: number): Step[] {
+  const ofNodes = over.flatMap(([id, { asked, approval }]) => (asked || approval ? [] : [id]));
   return [
     set(["run", "timedOut"], [...timedOut, ...ofNodes]),
-    ...calls.flatMap(([id, { asked }]) =>
-      asked ? [set(["run", "results", id], JSON.stringify(unansweredResult(asked, now)))] : [],
-    ),
+    ...over.flatMap(([id, { asked, approval }]) => {
+      const result = approval ? unansweredRequest : asked && unansweredResult(asked, now);
+      return result ? [set(["run", "results", id], JSON.stringify(result))] : [];
+    }),
   ];
 }
 
@@ -235,11 +247,13 @@ export interface Expired {
   state: SessionState;
   /** The calls that this write marked as timed out, with the call ids that the nodes received. */
   calls: { nodeId: string; callId: string }[];
+  /** Requests that nobody has answered in time. */
+  unanswered: WaitingRequest[];
 }
 
 /**
  * Marks the calls of a step that are still pending at its deadline as timed out. Calls that were sent again
- * have a later deadline and stay pending.
+ * have a later deadline and stay pending, and so do calls that wait longer for the owner.
  * @returns undefined when the run is in another step or phase, or has another deadline
  */
 export async function expireCalls(
@@ -254,23 +268,36 @@ export async function expireCalls(
     const state = item && toState(item);
     const run = state?.run;
     if (!run || run.runId !== runId || run.step !== step || run.phase !== "tools") return undefined;
-    if (run.pendingCount === 0) return { state, calls: [] };
+    if (run.pendingCount === 0) return { state, calls: [], unanswered: [] };
     if (run.deadline !== deadline) return undefined;
+    const time = Math.max(now, deadline ?? now);
+    const isOver = ({ approval }: PendingCall) => !approval || (!approval.answer && approval.until <= time);
+    const calls = Object.entries(run.pending);
+    const over = calls.filter(([, call]) => isOver(call));
+    const left = calls.filter(([, call]) => !isOver(call));
+    const next = Math.min(
+      ...waitingRequests({ pending: Object.fromEntries(left) }).map((one) => one.approval.until),
+    );
     const steps = [
-      ...expirySteps(run, now),
-      set(["run", "pending"], {}),
-      set(["run", "pendingCount"], 0),
-      ...dueSteps(key, now),
+      ...expirySteps(run, over, now),
+      set(["run", "pending"], Object.fromEntries(left) as unknown as ItemValue),
+      set(["run", "pendingCount"], left.length),
+      ...(Number.isFinite(next) ? [set(["run", "deadline"], next)] : []),
+      ...dueSteps(key, left.length > 0 && !run.decided ? next + sweepGraceMs : now),
     ];
     try {
+      const unanswered = waitingRequests(run);
       const unchanged = all(
         equal(["run", "runId"], runId),
         equal(["run", "step"], step),
         equal(["run", "pendingCount"], run.pendingCount),
+        run.decided === undefined ? absent(["run", "decided"]) : equal(["run", "decided"], run.decided),
+        ...unanswered.map(({ callId }) => absent(["run", "pending", callId, "approval", "answer"])),
         ...(deadline === undefined ? [] : [equal(["run", "deadline"], deadline)]),
       );
       const expired = toState(await table.update(key, steps, unchanged));
-      return { state: expired, calls: sentCalls(sessionKey, run) };
+      const ended = unanswered.filter(({ approval }) => approval.until <= time);
+      return { state: expired, calls: sentCalls(sessionKey, run), unanswered: ended };
     } catch (error) {
       if (!(error instanceof ConditionFailed)) throw error;
     }

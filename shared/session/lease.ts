@@ -4,6 +4,7 @@ import {
   add,
   all,
   any,
+  atMost,
   below,
   type Condition,
   equal,
@@ -42,7 +43,7 @@ export const leaseMs = 30_000;
 const leaseGraceMs = 30_000;
 
 /** How long after a tool deadline the sweep handles the session, ms: the Scheduler may be a minute late. */
-const sweepGraceMs = 90_000;
+export const sweepGraceMs = 90_000;
 
 /**
  * Acquires the lease of a session when it is free or expired; undefined otherwise.
@@ -202,9 +203,10 @@ export async function releaseIdle(
 
 /**
  * Releases the lease of a session whose run waits for tools until `deadline`, epoch ms. When no call is
- * pending any more, or a stop was requested, nothing is written and the new state is returned: the holder
- * continues. A release that timed out here and reaches the table after a later commit changes nothing.
+ * pending any more, a stop was requested, or the owner has answered, nothing is written and the new state is returned: the
+ * holder continues. A release that timed out here and reaches the table after a later commit changes nothing.
  * @param commits number of commits of this lease
+ * @param entries while requests wait for an answer: the number of inbox entries, none of which sets them aside
  * @throws LeaseLost
  */
 export async function releaseWaiting(
@@ -212,13 +214,18 @@ export async function releaseWaiting(
   lease: Lease,
   commits: number,
   deadline: number,
+  entries?: number,
 ): Promise<SessionState | undefined> {
   const free = [
     remove("owner"),
     remove("leaseUntil"),
     ...dueSteps(metaKey(lease.sessionKey), deadline + sweepGraceMs),
   ];
-  const isWaiting = all(equal("commits", commits), above(["run", "pendingCount"], 0), absent("stop"));
+  const isWaiting = all(
+    ...[equal("commits", commits), above(["run", "pendingCount"], 0), absent("stop")],
+    any(absent(["run", "decided"]), atMost(["run", "decided"], 0)),
+    ...(entries === undefined ? [] : [absent(["inbox", entries])]),
+  );
   return releaseIf(table, lease, free, isWaiting);
 }
 

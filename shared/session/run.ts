@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { joinOrigins, type Origins } from "../origins/origins.ts";
+import type { ApprovalAnswer } from "../protocol/approvals.ts";
 import { type Step, set } from "../world/expression.ts";
 import type { Configured, InboxEntry, Origin, Overrides, Sender, Task, Writer } from "./inbox-entry.ts";
 
@@ -18,6 +19,20 @@ export interface PendingCall {
   process?: string;
   /** Present when a session has to answer. */
   asked?: AskedSession;
+  /** Present when the owner has to allow the call first. */
+  approval?: WaitingApproval;
+}
+
+/** The request of a call (`shared/approvals`). Equal calls share one. */
+export interface WaitingApproval {
+  id: string;
+  /** What the answer is about. */
+  hash: string;
+  /** When it was asked, and when it counts as unanswered. Epoch ms. */
+  at: number;
+  until: number;
+  /** Until the agent acts on it. */
+  answer?: ApprovalAnswer;
 }
 
 /** The message to another session whose answer a call waits for. */
@@ -60,8 +75,12 @@ export interface Run extends Writer, Configured {
   deadline?: number;
   /** Ids of calls that were pending at the deadline. A later result is ignored. */
   timedOut?: string[];
-  /** Whose words the run has read, besides the owner's. */
+  /** Whose words the run has read, besides the owner's. Absent: unknown, so possibly anybody's. */
   origins?: string[];
+  /** Number of calls with an answer to their request that the agent has not acted on. */
+  decided?: number;
+  /** Number of requests that the owner has denied. */
+  denials?: number;
   /** The error text of a failed run, delivered in phase `reply` instead of an answer. */
   failure?: string;
   /**
@@ -140,16 +159,22 @@ export function triedAgain(run: Run): Run {
  * The run after the model has called tools.
  * @param pending the calls sent to nodes, by call id
  * @param deadline epoch ms
+ * @param results those that are known already, as JSON
  */
-export function waitingFor(run: Run, pending: Record<string, PendingCall>, deadline: number): Run {
+export function waitingFor(
+  run: Run,
+  pending: Record<string, PendingCall>,
+  deadline: number,
+  results: Record<string, string> = {},
+): Run {
   return {
     ...run,
     phase: "tools",
     attempt: 1,
     pending,
     pendingCount: Object.keys(pending).length,
-    results: {},
-    resultBytes: 0,
+    results,
+    resultBytes: Object.values(results).reduce((sum, body) => sum + Buffer.byteLength(body), 0),
     deadline,
   };
 }
@@ -173,6 +198,7 @@ export function nextStep(
     ...(task ? { task } : {}),
     ...(unsent.length > 0 ? { notSentTo: unsent } : {}),
     ...(run.origins === undefined ? {} : { origins: run.origins }),
+    ...(run.denials === undefined ? {} : { denials: run.denials }),
     phase: "model",
     step: step + 1,
     attempt: 1,

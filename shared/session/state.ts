@@ -5,6 +5,7 @@ import { type Step, set } from "../world/expression.ts";
 import type { Item, ItemValue, Key } from "../world/world.ts";
 import type { InboxEntry, Origin } from "./inbox-entry.ts";
 import type { Run } from "./run.ts";
+import { isSetAside, waitingRequests } from "./waiting.ts";
 
 /** A compaction in progress. It is finished before any other work in the session. */
 export interface Compaction {
@@ -202,10 +203,15 @@ export function isLeased(state: SessionState, now: number): boolean {
 
 /**
  * Whether the agent has to be woken: there is work, and no agent holds the lease. While a run waits for
- * tools, the last tool result wakes the agent. A lease holder sees new entries when it releases.
+ * tools, the last tool result wakes the agent; while it waits for the owner's answer, so does a message that sets the
+ * request aside. A lease holder sees new entries when it releases.
  */
 export function needsAgent(state: SessionState, now: number): boolean {
   if (isLeased(state, now)) return false;
   if (state.run === undefined) return state.inbox.length > 0 || state.clearFrom !== undefined;
-  return state.run.phase !== "tools" || state.run.pendingCount === 0 || state.stop === state.run.runId;
+  const { phase, pendingCount, decided, runId } = state.run;
+  if (phase !== "tools" || pendingCount === 0 || state.stop === runId) return true;
+  // An agent that died may not have shown its requests to anybody.
+  const isUntold = state.owner !== undefined && waitingRequests(state.run).length > 0;
+  return (decided ?? 0) > 0 || isUntold || isSetAside(state);
 }

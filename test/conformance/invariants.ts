@@ -11,7 +11,9 @@ export function changeFaults(before: Snapshot, after: Snapshot): string[] {
   const now = after.session;
   if (old && !now) return ["the session was deleted"];
   if (!now) return [];
-  const faults = old ? [...sessionFaults(old, now), ...saidFaults(before, after)] : [];
+  const faults = old
+    ? [...sessionFaults(old, now), ...requestFaults(old, now), ...saidFaults(before, after)]
+    : [];
   if (old?.sessionId === now.sessionId) faults.push(...headFaults(after, old, now));
   return [...faults, ...entryFaults(after, now)];
 }
@@ -31,6 +33,27 @@ function sessionFaults(old: SessionState, now: SessionState): string[] {
   if (!isAsked || now.sessionId !== old.resetting?.newSessionId || old.resetting.result)
     faults.push("a conversation ended without a reset");
   return faults;
+}
+
+/** A call to ask about runs only after one answer allowed it, and an answer has its consequence. */
+function requestFaults({ run: old, stop }: SessionState, { run: now }: SessionState): string[] {
+  if (!old || old.runId !== now?.runId || old.step !== now.step) return [];
+  return Object.keys({ ...old.pending, ...now.pending }).flatMap((id) => {
+    const [before, after] = [old.pending[id]?.approval, now.pending[id]?.approval];
+    const given = before?.answer;
+    const isCalled = now.pending[id]?.tool === "n__ask" && !after;
+    const wasCalled = old.pending[id] !== undefined && !before;
+    const result = now.results?.[id] ?? "";
+    const faults: string[] = [];
+    if (isCalled && !wasCalled && given?.decision !== "allow") faults.push(`${id} runs without an allow`);
+    if (given && after?.answer && after.answer.by !== given.by)
+      faults.push(`the answer to ${id} was replaced`);
+    if (before && !given && after?.answer && stop === now.runId)
+      faults.push(`${id} was answered after a stop`);
+    const isDropped = given && !now.pending[id] && !result.includes("denied") && now.phase === "tools";
+    if (isDropped && stop !== now.runId) faults.push(`the answer to ${id} was lost`);
+    return faults;
+  });
 }
 
 /** Committed messages stay in the same order, live or in an archive. */

@@ -1,4 +1,4 @@
-import { agent, sender } from "./model/programs.ts";
+import { agent, answer, sender } from "./model/programs.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 
 /** Two senders, three messages: the second sender repeats the first message. A message "tool…" calls the tool. */
@@ -16,6 +16,9 @@ const long = { ...fresh, before: sender("m0", "a longer message") };
 /** An agent whose model is slow, so a stop can come meanwhile. */
 const thinking = { agent: agent({ isSlow: true }), before: sender("m0") };
 const extra = agent();
+
+const asks = [sender("ask1"), answer("allow"), answer("deny", "b")];
+const asksTwice = [sender("twice1"), answer("allow"), answer("deny", "b"), answer("allow", "c")];
 
 /** Explored completely in every test run. */
 export const quickScenarios: readonly Scenario[] = [
@@ -62,6 +65,8 @@ export const quickScenarios: readonly Scenario[] = [
   scenario("a compaction", { ...long, senders: [sender("/compact 1", "m1")] }),
   scenario("a compaction, a repeated write", { ...long, senders: [sender("/compact 1")] }, { repeats: 1 }),
   scenario("a compaction, a crash", { ...long, senders: [sender("/compact 1")] }, { crashes: 1 }),
+  scenario("a request, two answers", { ...used, senders: asks }),
+  scenario("a request, a crash", { ...used, senders: [sender("ask1"), answer("allow")] }, { crashes: 1 }),
   scenario("a node that is gone", { ...used, agent: agent({ isNodeGone: true }), senders: withTool }),
   scenario("agents with little time", {
     ...used,
@@ -78,6 +83,18 @@ export const quickScenarios: readonly Scenario[] = [
 /** Scenarios that need some minutes. */
 export const deepScenarios: readonly Scenario[] = [
   ...quickScenarios,
+  scenario("a request, a stop", { ...thinking, senders: [sender("ask1"), answer("allow"), sender("/stop")] }),
+  scenario("a request, a message", { ...used, senders: [sender("ask1", "m2"), answer("allow")] }),
+  scenario(
+    "a request, a repeated write",
+    { ...used, senders: [sender("ask1"), answer("allow")] },
+    { repeats: 1 },
+  ),
+  scenario("two requests, an answer", { ...used, senders: [sender("twice1"), answer("allow")] }),
+  scenario("two requests, three answers", { ...used, senders: asksTwice }),
+  scenario("a request, two crashes", { ...used, senders: asks }, { crashes: 2 }),
+  scenario("a request, a pause", { ...used, senders: asks, extraAgents: [extra] }, { pauses: 1 }),
+  scenario("a request, a stop, a crash", { ...used, senders: [...asks, sender("/stop")] }, { crashes: 1 }),
   scenario("a reset, a failing call", { ...used, senders: [sender("/reset", "m1")] }, { failures: 1 }),
   scenario(
     "a reset, a pause",

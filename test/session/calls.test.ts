@@ -173,7 +173,11 @@ describe("the wait for calls", () => {
       duePk: expect.stringMatching(/^DUE/),
       dueAt: 9000,
     });
-    expect(await expire(table)).toEqual({ state: expect.objectContaining({ sessionKey }), calls: [] });
+    expect(await expire(table)).toEqual({
+      state: expect.objectContaining({ sessionKey }),
+      calls: [],
+      unanswered: [],
+    });
   });
 
   it.each<[string, Partial<Run>]>([

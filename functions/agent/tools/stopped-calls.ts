@@ -4,8 +4,10 @@ import { type ToolResultMessage, toolCallsOf } from "../../../shared/protocol/me
 import { encodeCallAddress, sentCalls } from "../../../shared/session/call-address.ts";
 import { readOutcomes } from "../../../shared/session/calls.ts";
 import type { Run } from "../../../shared/session/run.ts";
+import { waitingRequests } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionWriter } from "../session-writer.ts";
+import { closeRequests } from "./ask-owner.ts";
 import { originsOfResults, toResultMessages } from "./tool-results.ts";
 
 /** Cancels the pending calls of a run on their nodes. @returns the ids of the calls whose cancellation was sent */
@@ -29,6 +31,7 @@ export async function stopCalls(
   nodes: () => Promise<PeerRecord[]>,
 ): Promise<{ results: ToolResultMessage[]; origins: string[] }> {
   if (run.phase !== "tools") return { results: [], origins: [] };
+  await closeRequests(agent, { sessionKey }, run, waitingRequests(run), "withdrawn");
   const cancelled = await endPendingCalls(agent, sessionKey, run, nodes);
   const reply = (await agent.history.load(state)).at(-1);
   if (reply?.role !== "assistant") return { results: [], origins: [] };
@@ -41,8 +44,9 @@ export async function stopCalls(
     const machine = isCancelled
       ? "its machine was asked to cancel it"
       : "its machine could not be reached, and may continue";
+    const isRequest = pending[callId]?.approval !== undefined;
     const started = pending[callId]?.asked ? "the other conversation continues" : machine;
-    const how = Object.hasOwn(pending, callId) ? started : "it was not started";
+    const how = Object.hasOwn(pending, callId) && !isRequest ? started : "it was not started";
     outcomes.set(callId, { error: `stopped by the user; ${how}`, origins: [] });
   }
   const results = toResultMessages(run, calls, outcomes, agent.now());

@@ -1,6 +1,8 @@
 import * as v from "valibot";
+import { requestNode } from "../../../shared/approvals/requests.ts";
 import { type NodeCall, nodeCallFrame } from "../../../shared/peers/node-call.ts";
 import { forgetPeer, readPeer } from "../../../shared/peers/registry.ts";
+import type { Approval } from "../../../shared/protocol/approvals.ts";
 import { maxFrameBytes } from "../../../shared/protocol/frames.ts";
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
@@ -28,7 +30,10 @@ export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
   | { by: "node"; node: BegunCall }
   | { by: "session"; send: SessionMessage }
   | { by: "gateway"; tool: NativeTool; args: unknown }
-  | { by: "nobody"; error: string }
+  /** `isRefused`: by a decision, which the commit of the reply contains. */
+  | { by: "nobody"; error: string; isRefused?: true }
+  /** The call waits until the owner has answered the request. */
+  | { by: "owner"; request: Approval }
 );
 
 const cutOffText =
@@ -127,7 +132,18 @@ async function planNative(
   };
 }
 
-/** The calls that wait for a node or a session, as the run stores them. @param now epoch ms */
+/** The results of calls that a decision has refused, as JSON by call id. */
+export function refusedResults(planned: readonly PlannedCall[]): Record<string, string> {
+  return Object.fromEntries(
+    planned.flatMap((one) =>
+      one.by === "nobody" && one.isRefused
+        ? [[one.call.id, JSON.stringify({ error: one.error, origins: [] })]]
+        : [],
+    ),
+  );
+}
+
+/** The calls that wait for a node, a session or the owner, as the run stores them. @param now epoch ms */
 export function pendingCalls(planned: readonly PlannedCall[], now: number): Record<string, PendingCall> {
   // Object.fromEntries, because the model chooses the ids: an assignment would lose `__proto__`.
   return Object.fromEntries(
@@ -136,6 +152,10 @@ export function pendingCalls(planned: readonly PlannedCall[], now: number): Reco
       if (one.by === "node") {
         const { nodeId, process } = one.node;
         return [[id, { nodeId, tool, ...(process === undefined ? {} : { process }) }]];
+      }
+      if (one.by === "owner") {
+        const { id: requestId, hash, createdAt: at, until } = one.request;
+        return [[id, { nodeId: requestNode(requestId), tool, approval: { id: requestId, hash, at, until } }]];
       }
       if (one.by !== "session" || one.send.waitSeconds === 0) return [];
       const asked = askedSession(one.address, one.send, now);
@@ -203,7 +223,7 @@ export async function carryOutCalls(
       if (one.by === "gateway") await carryOutNative(agent, turn, one);
       else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
       // A pending call keeps waiting for its node, even if the node is not connected now.
-      else if (one.by === "nobody" && !isPending(one))
+      else if (one.by === "nobody" && !one.isRefused && !isPending(one))
         await putOutcome(agent, one.address, { error: one.error, origins: [] }, agent.now());
     }
   };

@@ -1,4 +1,5 @@
 import type { MethodTable } from "../gateway.ts";
+import { approvalMethods } from "./approvals.ts";
 import { bridgeMethods } from "./bridge.ts";
 import { channelMethods, pairingMethods } from "./channels.ts";
 import { chatMethods } from "./chat.ts";
@@ -42,6 +43,7 @@ export const methodTable: MethodTable = {
   ...bridgeMethods,
   ...pairingMethods,
   ...cronMethods,
+  ...approvalMethods,
   ...payloadMethods,
   ...tokenMethods,
 };

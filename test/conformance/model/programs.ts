@@ -9,12 +9,14 @@ import { sweep } from "../../../functions/timer/sweep.ts";
 import { expireTools, type Timer } from "../../../functions/timer/timer.ts";
 import { createMemoryStore } from "../../../local/items/item-store.ts";
 import { tableOver } from "../../../local/world/local-table.ts";
+import { answerRequest } from "../../../shared/approvals/answer.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
 import {
   type AssistantMessage,
   type Message,
+  type ToolCallBlock,
   textOf,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
@@ -38,7 +40,7 @@ const node = {
   connectedAt: 0,
   version: "1",
   platform: "test",
-  tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
+  tools: ["probe", "ask"].map((name) => ({ name, description: "", inputSchema: { type: "object" } })),
 };
 const token = { pk: "TOKEN", sk: "t", hash: "00" };
 const peers = tableOver(createMemoryStore([node, token]));
@@ -50,6 +52,10 @@ const settings: Configuration = {
   timeouts: { ...defaults.timeouts, toolMs: 0 },
   session: { ...defaults.session, defaultResetPolicy: { mode: "manual" } },
   compaction: { ...defaults.compaction, extractMemories: false },
+  toolApproval: {
+    ...{ ...defaults.toolApproval, remindAfter: "0", expireAfter: "1m" },
+    rules: [{ id: "ask", tool: "n__ask", decision: "ask" }],
+  },
 };
 
 /** The table as a function sees it. The connected peers do not change, so reading them is not a step of the check. */
@@ -88,6 +94,20 @@ export function sender(...ids: string[]): Program {
   };
 }
 
+/** The owner's answer to every request that is open when it arrives; nothing if none is. */
+export function answer(decision: "allow" | "deny", by = "a"): Program {
+  return {
+    name: `${decision} by ${by}`,
+    async run(surroundings) {
+      const intake = intakeOf(surroundings);
+      for (const { sk: id } of await intake.table.query({ pk: "APPROVAL" })) {
+        const given = { decision, by, scope: "once", at: intake.now() } as const;
+        await answerRequest(intake, String(id), given);
+      }
+    },
+  };
+}
+
 /** The node's answer to a call, in the socket function; for a message "tool-large…" the result is a separate item. */
 export function toolResult(callId: string): Program {
   const address = decodeCallAddress(callId);
@@ -99,11 +119,16 @@ export function toolResult(callId: string): Program {
   };
 }
 
+function schedulesOf({ ask }: Surroundings): Timer["schedules"] {
+  return { once: async (name, _, event) => void (await ask({ to: "scheduler", name, event })) };
+}
+
 /** The node did not announce that it cancels calls, so it receives no cancellation. */
 function timerOf(surroundings: Surroundings): Timer {
   return only<Timer>("timer", {
     ...intakeOf(surroundings),
     sockets: only<Timer["sockets"]>("timer.sockets", {}),
+    schedules: schedulesOf(surroundings),
   });
 }
 
@@ -214,7 +239,7 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
   return only<Agent>("agent", {
     ...intake,
     sockets: { post, close: async () => {} },
-    schedules: { once: async (name, _, event) => void (await ask({ to: "scheduler", name, event })) },
+    schedules: schedulesOf(surroundings),
     broadcast: only<Agent["broadcast"]>("broadcast", {
       clients: async () => [],
       send: async (_, event, payload) => told(event, payload),
@@ -231,7 +256,10 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
   });
 }
 
-/** A model that calls the node's tool once for a message that begins with "tool", and answers every message. */
+/**
+ * A model that calls the node's tool once for a message that begins with "tool", or once or twice the tool that the owner has
+ * to allow for one that begins with "ask" or "twice", and answers every message.
+ */
 function modelIn({ ask, report }: Surroundings, isSlow: boolean): CallModel {
   return async ({ messages, signal }) => {
     const fault = transcriptFault(messages);
@@ -253,11 +281,17 @@ function answerTo(messages: readonly Message[]): AssistantMessage {
       timestamp: 0,
     };
   const isAnswered = messages.slice(at).some(({ role }) => role === "toolResult");
-  const content: AssistantMessage["content"] =
-    text.startsWith("tool") && !isAnswered
-      ? [{ type: "toolCall", id: `call-${text}`, name: "n__probe", arguments: {} }]
-      : [{ type: "text", text: `answer to ${text}` }];
+  const calls = isAnswered ? [] : callsFor(text);
+  const content = calls.length > 0 ? calls : [{ type: "text" as const, text: `answer to ${text}` }];
   return { role: "assistant", content, timestamp: 0 };
+}
+
+function callsFor(text: string): ToolCallBlock[] {
+  const call = (name: string, of: number) =>
+    ({ type: "toolCall", id: `call-${text}-${of}`, name, arguments: { of } }) as const;
+  if (text.startsWith("twice")) return [call("n__ask", 1), call("n__ask", 2)];
+  if (text.startsWith("ask")) return [call("n__ask", 1)];
+  return text.startsWith("tool") ? [{ ...call("n__probe", 1), id: `call-${text}`, arguments: {} }] : [];
 }
 
 /** The reasons for which a provider would refuse: a call without its results directly after it, or a result without its call. */

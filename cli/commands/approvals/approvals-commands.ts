@@ -1,0 +1,111 @@
+import type { Approval, ApprovalAnswer } from "../../../shared/protocol/approvals.ts";
+import { showHidden } from "../../../shared/runtime/hidden-characters.ts";
+import { columns, moment, shorten } from "../../app/columns.ts";
+import type { Context } from "../../app/context.ts";
+import { usage } from "../../app/failure.ts";
+import type { Action } from "../../app/program.ts";
+
+export const listApprovals: Action = async (context, { options }) => {
+  const gateway = await context.gateway();
+  const answer = await gateway.request("approval.list", { all: options.all === true });
+  const rows = answer.approvals.map((one) => [
+    one.id,
+    one.state,
+    one.tool,
+    moment(one.createdAt),
+    shorten(lineOf(one), 60),
+  ]);
+  const header = ["ID", "STATE", "TOOL", "SINCE", "CALL"];
+  context.print(answer, rows.length > 0 ? columns(header, rows) : "no call waits for your answer");
+};
+
+export const showApproval: Action = async (context, { args: [id = ""] }) => {
+  const gateway = await context.gateway();
+  const approval = await gateway.request("approval.get", { id });
+  const { tool, node, state, why, origins, sessionKey, until, answer } = approval;
+  const lines = [
+    `${tool}${node === undefined ? "" : ` on ${node}`} (${state})`,
+    textOf(approval),
+    `why: ${why}`,
+    `words read: ${origins.length > 0 ? origins.map(showHidden).join(", ") : "only yours"}`,
+    `session: ${sessionKey}`,
+    answer ? answerText(answer) : `waits until ${moment(until)}`,
+  ];
+  context.print(approval, lines.join("\n"));
+};
+
+export const allowCall: Action = async (context, { args: [id = ""], options }) => {
+  const scope = options.for ?? "once";
+  if (scope !== "once" && scope !== "run" && scope !== "session" && scope !== "always")
+    throw usage("--for: expected run, session or always");
+  await sendAnswer(context, id, { decision: "allow", scope });
+};
+
+export const denyCall: Action = (context, { args: [id = "", note] }) =>
+  sendAnswer(context, id, { decision: "deny", scope: "once", ...(note === undefined ? {} : { note }) });
+
+/** Answers for what the request shows now: the gateway refuses an answer to anything else. */
+async function sendAnswer(
+  context: Context,
+  id: string,
+  answer: Pick<ApprovalAnswer, "decision" | "scope" | "note">,
+): Promise<void> {
+  const gateway = await context.gateway();
+  const approval = await gateway.request("approval.get", { id });
+  const result = await gateway.request("approval.answer", { id, hash: approval.hash, ...answer });
+  context.print(result, `${resultText(result)}: ${approval.tool} ${shorten(lineOf(approval), 60)}`);
+}
+
+function resultText(result: { status: string; decision?: string; by?: string }): string {
+  switch (result.status) {
+    case "answered":
+      return "answered";
+    case "already":
+      return `already answered with ${result.decision} by ${result.by}`;
+    case "expired":
+      return "too late: nobody answered in time";
+    case "withdrawn":
+      return "too late: it was set aside";
+    default:
+      return "too late: its run has ended";
+  }
+}
+
+export const listRules: Action = async (context) => {
+  const gateway = await context.gateway();
+  const answer = await gateway.request("grant.list", {});
+  const rows = answer.grants.map((one) => [
+    one.id,
+    one.scope,
+    one.tool,
+    String(one.uses),
+    one.lastUsedAt === undefined ? "-" : moment(one.lastUsedAt),
+    shorten(lineOf(one), 60),
+  ]);
+  const header = ["ID", "FOR", "TOOL", "USES", "LAST", "CALL"];
+  context.print(
+    answer,
+    rows.length > 0 ? columns(header, rows) : "you have allowed nothing for longer than once",
+  );
+};
+
+export const revokeRule: Action = async (context, { args: [id = ""] }) => {
+  const gateway = await context.gateway();
+  const answer = await gateway.request("grant.revoke", { id });
+  context.print(answer, answer.revoked ? "revoked: the next such call asks" : `there is no rule ${id}`);
+};
+
+/** The whole arguments of a call, with every character visible. */
+function textOf({ args }: Pick<Approval, "args">): string {
+  return showHidden(typeof args.command === "string" ? args.command : JSON.stringify(args, null, 2));
+}
+
+function lineOf({ args }: Pick<Approval, "args">): string {
+  const line = typeof args.command === "string" ? args.command : JSON.stringify(args);
+  return showHidden(line).replaceAll(/\s+/g, " ");
+}
+
+function answerText({ decision, scope, by, at, note }: ApprovalAnswer): string {
+  const said = note === undefined ? "" : `: ${showHidden(note)}`;
+  return `${decision} (${scope}) by ${by}, ${moment(at)}${said}`;
+}

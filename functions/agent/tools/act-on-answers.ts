@@ -1,0 +1,124 @@
+import { putGrant } from "../../../shared/approvals/grants.ts";
+import { settleRequest } from "../../../shared/approvals/requests.ts";
+import { setRequestsAside } from "../../../shared/approvals/withdraw.ts";
+import type { ApprovalAnswer } from "../../../shared/protocol/approvals.ts";
+import { type AssistantMessage, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import type { PendingCall, Run } from "../../../shared/session/run.ts";
+import { requestsOf, type WaitingRequest } from "../../../shared/session/waiting.ts";
+import { add, remove, type Step, set } from "../../../shared/world/expression.ts";
+import type { ItemValue } from "../../../shared/world/world.ts";
+import type { Agent } from "../agent.ts";
+import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts";
+import { loadContext, type TurnContext } from "../context/model-request.ts";
+import { callsDeadline } from "../model-step.ts";
+import type { SessionWriter } from "../session-writer.ts";
+import { closeRequests } from "./ask-owner.ts";
+import { checkAllowed } from "./decide.ts";
+import { pendingCalls, planCalls } from "./tool-calls.ts";
+
+/** What follows from an answer: the call is carried out, as this pending call if it waits for somebody, or it ends. */
+type Consequence = { pending: PendingCall | undefined } | { error: string; isVoid?: true };
+
+/**
+ * Commits what follows from the owner's answers, and from a message that sets requests aside. An allowed call becomes a
+ * pending call, or one without an outcome: the next step carries it out. So an answer is used once, by whoever holds the lease.
+ */
+export async function actOnAnswers(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+  reply: AssistantMessage,
+): Promise<void> {
+  const { sessionKey } = writer;
+  const aside = await setRequestsAside(agent.table, sessionKey);
+  await closeRequests(agent, writer, run, aside, "withdrawn");
+  const answered = requestsOf(run).filter(({ approval }) => approval.answer);
+  const turn = await loadContext(agent, writer.state, run, peers.known(agent.now() - freshPeersMs));
+  const after = await Promise.all(
+    answered.map(async (one) => ({ one, end: await consequenceOf(agent, writer, turn, run, reply, one) })),
+  );
+  const pending = Object.fromEntries(
+    after.flatMap(({ one, end }) => ("pending" in end && end.pending ? [[one.callId, end.pending]] : [])),
+  );
+  const deadline = callsDeadline(
+    run,
+    { ...withoutAnswered(run), ...pending },
+    turn.configuration.timeouts.toolMs,
+    agent.now(),
+  );
+  const denied = new Set(
+    after.filter(({ one }) => one.approval.answer?.decision === "deny").map(({ one }) => one.approval.id),
+  );
+  await writer.commit([
+    ...after.flatMap(({ one, end }) => consequenceSteps(one.callId, end)),
+    add(["run", "decided"], -answered.length),
+    ...(denied.size > 0 ? [add(["run", "denials"], denied.size)] : []),
+    set(["run", "deadline"], deadline),
+    // Only repeats of the same calls count, not answers.
+    set(["run", "attempt"], 0),
+  ]);
+  for (const { one, end } of after) await record(agent, writer, run, one, end);
+}
+
+function withoutAnswered({ pending }: Run): Run["pending"] {
+  return Object.fromEntries(Object.entries(pending).filter(([, { approval }]) => !approval?.answer));
+}
+
+function consequenceSteps(callId: string, end: Consequence): Step[] {
+  if ("pending" in end && end.pending)
+    return [set(["run", "pending", callId], end.pending as unknown as ItemValue)];
+  const ended = [remove(["run", "pending", callId]), add(["run", "pendingCount"], -1)];
+  if (!("error" in end)) return ended;
+  const body = JSON.stringify({ error: end.error, origins: [] });
+  return [
+    ...ended,
+    set(["run", "results", callId], body),
+    add(["run", "resultBytes"], Buffer.byteLength(body)),
+  ];
+}
+
+/** Checks again what the answer was about, by the committed transcript. */
+async function consequenceOf(
+  agent: Agent,
+  { sessionKey, state }: SessionWriter,
+  turn: TurnContext,
+  run: Run,
+  reply: AssistantMessage,
+  { callId, approval }: WaitingRequest,
+): Promise<Consequence> {
+  const { answer } = approval;
+  const call = toolCallsOf(reply).find(({ id }) => id === callId);
+  if (!answer || !call) return { error: "not run: its request is not readable", isVoid: true };
+  if (answer.decision === "deny") return { error: deniedText(answer) };
+  const [planned] = await planCalls(agent, sessionKey, turn, run, reply, [call]);
+  if (!planned || planned.by === "nobody")
+    return { error: `not run: it was allowed, but now: ${planned?.error ?? "it is unknown"}`, isVoid: true };
+  const where = { sessionKey, sessionId: state.sessionId, run };
+  const checked = await checkAllowed(turn, where, reply, call, approval);
+  if ("error" in checked) return { ...checked, isVoid: true };
+  // Before the commit, so that a crash in between loses no grant.
+  if (answer.scope !== "once") await putGrant(agent.table, checked.grant, checked.equalHash);
+  return { pending: pendingCalls([planned], agent.now())[callId] };
+}
+
+function deniedText({ note }: ApprovalAnswer): string {
+  const said = note === undefined ? "" : `: ${note}`;
+  return `denied by your human${said}. Do not reach the same in another way; say what is missing`;
+}
+
+/** Repairs the request's own item, if the process that wrote the answer has died, and tells of a call that does not run. */
+async function record(
+  agent: Agent,
+  writer: SessionWriter,
+  run: Run,
+  one: WaitingRequest,
+  end: Consequence,
+): Promise<void> {
+  const { id, answer } = one.approval;
+  const { sessionKey } = writer;
+  log("approval.used", { sessionKey, runId: run.runId, id, callId: one.callId, decision: answer?.decision });
+  await settleRequest(agent.table, id, answer?.decision === "allow" ? "allowed" : "denied", answer);
+  if ("error" in end && end.isVoid) await closeRequests(agent, writer, run, [one], "void", answer);
+}

@@ -1,0 +1,213 @@
+import { type EqualCalls, hashOf, idOfHash } from "../../../shared/approvals/binding.ts";
+import type { JudgedCall } from "../../../shared/approvals/classes.ts";
+import { useGrant } from "../../../shared/approvals/grants.ts";
+import { type Decision, judge, policyOf } from "../../../shared/approvals/policy.ts";
+import { countOpen } from "../../../shared/approvals/requests.ts";
+import { durationMs } from "../../../shared/configuration/duration.ts";
+import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
+import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import type { Run, WaitingApproval } from "../../../shared/session/run.ts";
+import type { Agent } from "../agent.ts";
+import type { TurnContext } from "../context/model-request.ts";
+import type { PlannedCall } from "./tool-calls.ts";
+
+/** Max requests that one reply opens, and that wait in all sessions. */
+const maxOpen = { reply: 5, all: 20 };
+
+/** After so many denials in a run, what would be asked is refused. */
+const maxDenials = 3;
+
+/** Bounds of `toolApproval.expireAfter`, in milliseconds. */
+const minWaitMs = 60_000;
+const maxWaitMs = 30 * 86_400_000;
+
+/** The run whose calls are decided on. */
+export interface DecidingRun {
+  sessionKey: string;
+  sessionId: string;
+  run: Run;
+}
+
+/** A call with everything that a decision and its binding depend on. */
+interface Bound {
+  judged: JudgedCall;
+  equal: EqualCalls;
+  /** Hash of `equal`. */
+  equalHash: string;
+}
+
+/**
+ * Decides about planned calls: the only way from a plan to its execution. A denied call becomes an error for the model, and a
+ * call to ask about becomes one that waits for the owner (`by: "owner"`). Equal calls share a request.
+ */
+export async function decideCalls(
+  agent: Pick<Agent, "table" | "now">,
+  turn: TurnContext,
+  where: DecidingRun,
+  planned: readonly PlannedCall[],
+): Promise<PlannedCall[]> {
+  const decided = await Promise.all(
+    planned.map(async (one) => {
+      if (one.by === "nobody") return { one };
+      const bound = bind(turn, one.call);
+      return { one, bound, decision: await decide(agent, turn, where, bound) };
+    }),
+  );
+  const requests = new Map<string, Approval>();
+  const waiting = decided.some(({ decision }) => decision?.decision === "ask")
+    ? await countOpen(agent.table, agent.now())
+    : 0;
+  return decided.map(({ one, bound, decision }): PlannedCall => {
+    if (!bound || decision?.decision === "allow") return one;
+    const { sessionKey, run } = where;
+    log("tool.decided", {
+      sessionKey,
+      runId: run.runId,
+      callId: one.call.id,
+      tool: one.call.name,
+      ...decision,
+    });
+    const refused = (error: string): PlannedCall => ({
+      call: one.call,
+      address: one.address,
+      by: "nobody",
+      error,
+      isRefused: true,
+    });
+    if (decision.decision === "deny") return refused(`denied by policy: ${decision.why}`);
+    if (run.role === "guest") return refused("not available here");
+    if ((run.denials ?? 0) >= maxDenials)
+      return refused(
+        "not run, and not asked: your human has denied several calls of this run. Finish without it",
+      );
+    const same = requests.get(bound.equalHash);
+    if (!same && (requests.size >= maxOpen.reply || waiting + requests.size >= maxOpen.all))
+      return refused("not run, and not asked: too many requests wait for your human. Ask for less at a time");
+    const request = same ?? requestOf(agent.now(), turn, where, one.call, bound, decision);
+    requests.set(bound.equalHash, request);
+    return { call: one.call, address: one.address, by: "owner", request };
+  });
+}
+
+/** The request of a call that waits already, as it was first shown. */
+export async function requestAgain(
+  turn: TurnContext,
+  where: DecidingRun,
+  call: ToolCallBlock,
+  { id, hash, at: createdAt, until }: WaitingApproval,
+): Promise<Approval> {
+  const bound = bind(turn, call);
+  const policy = policyOf(turn.configuration, turn.agentId);
+  const decision = await judge(policy, bound.judged, originsOf(where.run), async () => false);
+  const request = requestOf(createdAt, turn, where, call, bound, decision);
+  return { ...request, id, hash, until };
+}
+
+/** Whose words a run has read, besides the owner's. */
+function originsOf({ origins = [] }: Pick<Run, "origins">): readonly string[] {
+  return origins;
+}
+
+/** Decides about one call by the policy, the origins of the run's words, and the owner's earlier answers. */
+function decide(
+  { table, now }: Pick<Agent, "table" | "now">,
+  { configuration, agentId }: TurnContext,
+  { sessionKey, run }: DecidingRun,
+  { judged, equalHash }: Bound,
+): Promise<Decision> {
+  const isGranted = () => useGrant(table, equalHash, { sessionKey, runId: run.runId }, now());
+  return judge(policyOf(configuration, agentId), judged, originsOf(run), isGranted);
+}
+
+/**
+ * Checks an allowed call once more before it runs: everything that the answer was about is still the same, and no rule denies it.
+ * @returns what the answer grants, if it counts for longer than once; or why the call is not run
+ */
+export async function checkAllowed(
+  turn: TurnContext,
+  where: DecidingRun,
+  reply: AssistantMessage,
+  call: ToolCallBlock,
+  { id, hash, at, answer }: WaitingApproval,
+): Promise<{ grant: Grant; equalHash: string } | { error: string }> {
+  const { judged, equal, equalHash } = bind(turn, call);
+  const { sessionKey, run } = where;
+  const decision = await judge(
+    policyOf(turn.configuration, turn.agentId),
+    judged,
+    originsOf(run),
+    async () => true,
+  );
+  if (decision.decision === "deny")
+    return { error: `not run: it was allowed, but a rule denies it now: ${decision.why}` };
+  // Equal calls share the request of the first of them.
+  const isSame = toolCallsOf(reply).some((first) => {
+    const bound = bind(turn, first);
+    return bound.equalHash === equalHash && bindingHash(where, first, bound.equal) === hash;
+  });
+  if (!isSame)
+    return { error: "not run: it was allowed, but its tool or its machine has changed since. Ask again" };
+  const { scope = "once", by = "" } = answer ?? {};
+  const grant: Grant = {
+    ...{
+      id,
+      scope: scope === "once" ? "run" : scope,
+      agentId: equal.agentId,
+      tool: judged.tool,
+      args: { ...judged.args },
+    },
+    ...(judged.node === undefined ? {} : { node: judged.node }),
+    ...(scope === "always" ? {} : { sessionKey, runId: run.runId }),
+    ...{ origins: [...originsOf(run)], createdBy: by, createdAt: at, uses: 0 },
+  };
+  return { grant, equalHash };
+}
+
+function bindingHash(
+  { sessionKey, sessionId, run }: DecidingRun,
+  { id: callId }: ToolCallBlock,
+  equal: EqualCalls,
+) {
+  return hashOf({ ...equal, sessionKey, sessionId, runId: run.runId, step: run.step, callId });
+}
+
+function bind(turn: TurnContext, call: ToolCallBlock): Bound {
+  const { agentId, native, nodeTools } = turn;
+  const own = native.get(call.name) ?? native.get(`gsv__${call.name}`);
+  const found = own ? undefined : nodeTools.get(call.name);
+  const tool = own?.definition.name ?? call.name;
+  const args = call.arguments as Record<string, unknown>;
+  const bareName = found?.bareName ?? tool;
+  const node = found && { id: found.node.id, tokenId: found.node.tokenId };
+  const equal = {
+    ...{ agentId, tool, args, schema: (own ?? found)?.definition.inputSchema ?? null },
+    ...(node ? { node } : {}),
+  };
+  return {
+    judged: { tool, bareName, args, ...(node ? { node: node.id } : {}) },
+    equal,
+    equalHash: hashOf(equal),
+  };
+}
+
+function requestOf(
+  now: number,
+  { configuration }: TurnContext,
+  where: DecidingRun,
+  call: ToolCallBlock,
+  { judged, equal }: Bound,
+  { why, everyTime }: Pick<Decision, "why" | "everyTime">,
+): Approval {
+  const { sessionKey, run } = where;
+  const hash = bindingHash(where, call, equal);
+  const waitMs = Math.min(maxWaitMs, Math.max(minWaitMs, durationMs(configuration.toolApproval.expireAfter)));
+  return {
+    ...{ id: idOfHash(hash), kind: "tool", state: "open", hash, sessionKey },
+    ...{ runId: run.runId, step: run.step, callId: call.id },
+    ...{ tool: judged.tool, args: { ...judged.args }, why, origins: [...originsOf(run)] },
+    ...(judged.node === undefined ? {} : { node: judged.node }),
+    ...(everyTime ? { everyTime } : {}),
+    ...{ createdAt: now, until: now + waitMs },
+  };
+}

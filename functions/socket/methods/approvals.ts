@@ -1,0 +1,67 @@
+import { answerRequest } from "../../../shared/approvals/answer.ts";
+import { listGrants, revokeGrant } from "../../../shared/approvals/grants.ts";
+import { listOpen, listRequests, readRequest } from "../../../shared/approvals/requests.ts";
+import { listTokens } from "../../../shared/peers/tokens.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import type { Caller, Gateway, MethodTable } from "../gateway.ts";
+import { canonicalKey } from "./chat.ts";
+
+export const approvalMethods: Pick<
+  MethodTable,
+  "approval.list" | "approval.get" | "approval.answer" | "grant.list" | "grant.revoke"
+> = {
+  "approval.list": {
+    modes: ["client"],
+    async handle(gateway, { all, sessionKey, limit }) {
+      const { table, now } = gateway;
+      const key = sessionKey === undefined ? undefined : await canonicalKey(gateway, sessionKey);
+      const found = all ? await listRequests(table, limit) : await listOpen(table, now());
+      const mine = found.filter((one) => key === undefined || one.sessionKey === key);
+      const approvals = mine.slice(-limit);
+      return { approvals, count: approvals.length };
+    },
+  },
+  "approval.get": {
+    modes: ["client"],
+    async handle({ table }, { id }) {
+      const approval = await readRequest(table, id);
+      if (approval) return approval;
+      throw new PeerError(code.notFound, `there is no request ${id}`);
+    },
+  },
+  "approval.answer": {
+    modes: ["client"],
+    scope: "approve",
+    async handle(gateway, { id, ...given }, { caller }) {
+      const by = await nameOf(gateway, caller);
+      const { result, approval } = await answerRequest(gateway, id, { ...given, by, at: gateway.now() });
+      log("approval.answered", { id, decision: given.decision, scope: given.scope, status: result.status });
+      if (result.status === "answered" && approval.answer) {
+        const { sessionKey, runId, tool, answer } = approval;
+        const state = answer.decision === "allow" ? "allowed" : "denied";
+        const resolved = { id, sessionKey, runId, tool, state, answer } as const;
+        await gateway.broadcast.send(await gateway.broadcast.clients(), "approval.resolved", resolved);
+      }
+      return result;
+    },
+  },
+  "grant.list": {
+    modes: ["client"],
+    async handle({ table }) {
+      const grants = await listGrants(table);
+      return { grants, count: grants.length };
+    },
+  },
+  "grant.revoke": {
+    modes: ["client"],
+    scope: "approve",
+    handle: async ({ table }, { id }) => ({ ok: true, revoked: await revokeGrant(table, id) }),
+  },
+};
+
+/** Who answers, for the request's record. */
+async function nameOf({ table, now }: Pick<Gateway, "table" | "now">, { tokenId }: Caller): Promise<string> {
+  const token = (await listTokens(table, now())).find(({ id }) => id === tokenId);
+  return `client ${token?.name ?? tokenId}`;
+}

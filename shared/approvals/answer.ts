@@ -1,0 +1,94 @@
+import type { AnswerResult, Approval, ApprovalAnswer } from "../protocol/approvals.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import { dueSteps } from "../session/due.ts";
+import { readSession } from "../session/sessions.ts";
+import { metaKey, needsAgent, type SessionState, toState } from "../session/state.ts";
+import { requestsOf } from "../session/waiting.ts";
+import { above, absent, add, all, differs, equal, set } from "../world/expression.ts";
+import { ConditionFailed, type ItemValue, type Table, type WakeAgent } from "../world/world.ts";
+import { readRequest, settleRequest } from "./requests.ts";
+
+/**
+ * Answers a request, for all equal calls that share it. One conditional write decides: the first answer counts, and none after
+ * a stop, the end of the wait, or the end of the run. Then the agent is woken, if no other one will see the answer.
+ * @param answer with the request's hash, unless the caller shows requests only by their id, which contains it
+ * @throws PeerError 404 when there is no such request; 409 when the hash is another one's
+ */
+export async function answerRequest(
+  { table, wake }: { table: Table; wake: WakeAgent },
+  id: string,
+  { hash, ...answer }: ApprovalAnswer & { hash?: string },
+): Promise<{ result: AnswerResult; approval: Approval }> {
+  const approval = await readRequest(table, id);
+  if (!approval)
+    throw new PeerError(
+      code.notFound,
+      `there is no request ${id}; \`gsv approvals list\` shows the open ones`,
+    );
+  if (hash !== undefined && hash !== approval.hash)
+    throw new PeerError(code.conflict, `hash: request ${id} is about something else; look at it again`);
+  if (answer.decision === "allow" && answer.scope !== "once" && approval.everyTime)
+    throw new PeerError(code.badRequest, "scope: this call can only be allowed once");
+  for (;;) {
+    let state = await readSession(table, approval.sessionKey);
+    const result = standing(state, approval, answer);
+    // Whoever gave an answer that waits may have died before waking the agent.
+    if (result !== "open" && state && needsAgent(state, answer.at)) await wake(approval.sessionKey);
+    if (!state || (result !== "open" && result.status !== "answered"))
+      return { result: result === "open" ? { status: "gone" } : result, approval };
+    try {
+      if (result === "open") state = await writeAnswer(table, state, approval, answer);
+      await settleRequest(table, id, answer.decision === "allow" ? "allowed" : "denied", answer);
+      if (result === "open" && needsAgent(state, answer.at)) await wake(approval.sessionKey);
+      return { result: { status: "answered" }, approval: { ...approval, answer } };
+    } catch (error) {
+      if (!(error instanceof ConditionFailed)) throw error;
+    }
+  }
+}
+
+/** How a request stands, by its session, which alone decides. */
+function standing(
+  state: SessionState | undefined,
+  approval: Approval,
+  { by, at: now }: ApprovalAnswer,
+): AnswerResult | "open" {
+  const { id, runId, step, until } = approval;
+  const run = state?.run;
+  const mine = requestsOf(run).find((one) => one.approval.id === id);
+  const given = mine?.approval.answer ?? approval.answer;
+  // A repeat of this write, whose response was lost.
+  if (given?.by === by && given.at === now) return { status: "answered" };
+  if (given) return { status: "already", decision: given.decision, by: given.by, at: given.at };
+  if (approval.state === "withdrawn" || state?.stop === runId) return { status: "withdrawn" };
+  if (approval.state === "unanswered" || until <= now) return { status: "expired" };
+  return mine && run?.runId === runId && run.step === step ? "open" : { status: "gone" };
+}
+
+async function writeAnswer(
+  table: Table,
+  { sessionKey, run }: SessionState,
+  { id, hash, runId, step }: Approval,
+  answer: ApprovalAnswer,
+): Promise<SessionState> {
+  const key = metaKey(sessionKey);
+  const mine = requestsOf(run).filter(({ approval }) => approval.id === id);
+  const at = (callId: string, field: string) => ["run", "pending", callId, "approval", field];
+  const steps = [
+    ...mine.map(({ callId }) => set(at(callId, "answer"), answer as unknown as ItemValue)),
+    add(["run", "decided"], mine.length),
+    ...dueSteps(key, answer.at),
+  ];
+  const isOpen = all(
+    equal(["run", "runId"], runId),
+    equal(["run", "step"], step),
+    equal(["run", "phase"], "tools"),
+    differs("stop", runId),
+    ...mine.flatMap(({ callId }) => [
+      equal(at(callId, "hash"), hash),
+      absent(at(callId, "answer")),
+      above(at(callId, "until"), answer.at),
+    ]),
+  );
+  return toState(await table.update(key, steps, isOpen));
+}

@@ -1,0 +1,86 @@
+import type { Approval, ApprovalAnswer, ApprovalState } from "../protocol/approvals.ts";
+import type { PendingCall } from "../session/run.ts";
+import { readSession } from "../session/sessions.ts";
+import { waitingRequests } from "../session/waiting.ts";
+import { absent, all, equal, exists, set } from "../world/expression.ts";
+import { type Item, type ItemValue, succeeds, type Table } from "../world/world.ts";
+
+/** Requests are kept for this time. Seconds. */
+const keptSeconds = 90 * 24 * 3600;
+
+const open = "APPROVAL";
+
+const keyOf = (id: string) => ({ pk: `AP#${id}`, sk: "A" });
+
+/** Stores a request. Safe to repeat: a request that was settled meanwhile stays so. */
+export async function putRequest(table: Table, approval: Approval): Promise<void> {
+  const { id, until } = approval;
+  const expiresAt = Math.floor(until / 1000) + keptSeconds;
+  const listed = { listPk: open, listSk: approval.createdAt };
+  const item = { ...(approval as unknown as Item), ...keyOf(id), ...listed, expiresAt };
+  await succeeds(table.put(item, absent("pk")));
+  await table.put({ pk: open, sk: id, expiresAt: Math.ceil(until / 1000) });
+}
+
+/** Undefined when there is no such request. The session decides whether an open one still waits: `readOpen`. */
+export async function readRequest(table: Table, id: string): Promise<Approval | undefined> {
+  const item = await table.get(keyOf(id));
+  if (!item) return undefined;
+  const { pk: _, sk: __, expiresAt: ___, listPk: ____, listSk: _____, ...approval } = item;
+  return approval as unknown as Approval;
+}
+
+/**
+ * Records how a request ended, and removes it from the open ones. Only the session's item decides that; this follows it. A
+ * call that was allowed may later turn out not to run.
+ */
+export async function settleRequest(
+  table: Table,
+  id: string,
+  state: Exclude<ApprovalState, "open">,
+  answer?: ApprovalAnswer,
+): Promise<void> {
+  const steps = [set("state", state), ...(answer ? [set("answer", answer as unknown as ItemValue)] : [])];
+  const before = state === "void" ? "allowed" : "open";
+  await succeeds(table.update(keyOf(id), steps, all(exists("pk"), equal("state", before))));
+  await table.delete({ pk: open, sk: id });
+}
+
+/** The requests that wait for an answer, oldest first. */
+export async function listOpen(table: Table, now: number): Promise<Approval[]> {
+  const items = await table.query({ pk: open });
+  const read = await Promise.all(items.map(({ sk }) => readOpen(table, String(sk), now)));
+  return read.flatMap((one) => (one ? [one] : [])).sort((a, b) => a.createdAt - b.createdAt);
+}
+
+/** The newest requests, oldest first, also those that have ended. */
+export async function listRequests(table: Table, limit: number): Promise<Approval[]> {
+  const rows = await table.queryIndex({ index: "list", pk: open, limit, descending: true });
+  const read = await Promise.all(rows.map(({ pk }) => readRequest(table, String(pk).slice("AP#".length))));
+  return read.flatMap((one) => (one ? [one] : [])).reverse();
+}
+
+/** Number of requests that may wait: some may have ended. */
+export async function countOpen(table: Table, now: number): Promise<number> {
+  const items = await table.query({ pk: open, limit: 100 });
+  return items.filter(({ expiresAt }) => Number(expiresAt) > now / 1000).length;
+}
+
+async function readOpen(table: Table, id: string, now: number): Promise<Approval | undefined> {
+  const approval = await readRequest(table, id);
+  if (approval?.state !== "open") {
+    // It was settled while it was listed.
+    if (approval) await table.delete({ pk: open, sk: id });
+    return undefined;
+  }
+  const run = (await readSession(table, approval.sessionKey))?.run;
+  const isWaiting = waitingRequests(run).some(
+    ({ approval: waiting }) => waiting.id === id && waiting.until > now,
+  );
+  return isWaiting ? approval : undefined;
+}
+
+/** The node of a call that waits for an answer: no node has such an id. */
+export function requestNode(id: string): PendingCall["nodeId"] {
+  return `approval/${id}`;
+}

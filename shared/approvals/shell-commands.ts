@@ -1,0 +1,183 @@
+import { baseName, parseSimple, possibleCommands } from "./simple-command.ts";
+
+type Words = readonly string[];
+type Check = (options: Words, others: Words) => boolean;
+
+const optionsAre =
+  (pattern: RegExp): Check =>
+  (options) =>
+    options.every((option) => pattern.test(option));
+const any: Check = () => true;
+
+/** Reading subcommands of git. `branch` and `remote` only without a name. */
+const gitReads = new Set([
+  "status",
+  "log",
+  "diff",
+  "show",
+  "blame",
+  "rev-parse",
+  "ls-files",
+  "describe",
+  "shortlog",
+]);
+const gitWrites = /^(?:-O|-c$|-C$|-o|--o(?!neline$)|--ext|--te|--exec|--no-index)/;
+
+/** Programs that only read, and which of their options do. Everything else may write, run programs, or open connections. */
+const readers: Readonly<Record<string, Check>> = {
+  ...Object.fromEntries(
+    ["ls", "cat", "head", "wc", "stat", "du", "df", "cut", "tr", "nl", "grep", "egrep", "fgrep"].map(
+      (name) => [name, any],
+    ),
+  ),
+  ...Object.fromEntries(
+    ["pwd", "echo", "printf", "whoami", "uname", "id", "uptime", "basename", "dirname", "realpath"].map(
+      (name) => [name, any],
+    ),
+  ),
+  ...Object.fromEntries(
+    ["readlink", "md5sum", "sha1sum", "sha256sum", "diff", "cmp", "which", "file", "free"].map((name) => [
+      name,
+      any,
+    ]),
+  ),
+  true: any,
+  tail: optionsAre(/^-(?:\d+|n\d*|c\d*|q|v)$/),
+  sort: optionsAre(/^-[nrukfhV\d.,]+$/),
+  uniq: (options, others) => others.length === 0 && options.every((option) => /^-[cdui]+$/.test(option)),
+  date: (_, others) => others.every((word) => word.startsWith("+")),
+  rg: (options) => !options.some((option) => /^--(?:pre|hostname-bin|search-zip)|^-[a-zA-Z]*z/.test(option)),
+  find: optionsAre(
+    /^-(?:i?name|i?path|type|maxdepth|mindepth|not|size|mtime|mmin|newer|print|print0|empty|o|a)$/,
+  ),
+  tree: optionsAre(/^-[adfhLIP]+$/),
+  git: (options, [command = "", ...names]) =>
+    gitReads.has(command)
+      ? !options.some((option) => gitWrites.test(option))
+      : ["branch", "remote", "tag"].includes(command) &&
+        names.length === 0 &&
+        optionsAre(/^-(?:[avr]+|-list)$/)(options, []),
+};
+
+/** Programs that build, test and edit the files of a project: with them, words of the machine itself cause no harm elsewhere. */
+const builders: Readonly<Record<string, Check>> = {
+  ...Object.fromEntries(
+    ["mkdir", "touch", "cp", "mv", "cd", "make", "tsc", "pytest"].map((name) => [name, any]),
+  ),
+  ...Object.fromEntries(
+    ["npm", "pnpm", "yarn"].map((name) => [
+      name,
+      (_, [command = ""]: Words) => ["test", "run", "t"].includes(command),
+    ]),
+  ),
+  npx: (_, [tool = ""]) => ["vitest", "jest", "tsc", "eslint", "biome", "prettier"].includes(tool),
+  cargo: (_, [command = ""]) => ["build", "test", "check", "fmt", "clippy"].includes(command),
+  go: (_, [command = ""]) => ["build", "test", "vet", "fmt"].includes(command),
+  node: (options, files) => files.length > 0 && options.every((option) => option === "--test"),
+  python: (options, files) => files.length > 0 && options.length === 0,
+  python3: (options, files) => files.length > 0 && options.length === 0,
+  git: (options, [command = ""]) =>
+    [
+      "add",
+      "commit",
+      "checkout",
+      "switch",
+      "stash",
+      "branch",
+      "merge",
+      "restore",
+      "tag",
+      "rm",
+      "mv",
+    ].includes(command) && !options.some((option) => /^(?:-c$|-C$|--exec|--force|-f$)/.test(option)),
+};
+
+/** Places of secrets, and of what runs by itself. */
+const sensitive = new RegExp(
+  [
+    String.raw`\.(?:ssh|aws|gnupg|netrc|docker|kube|npmrc|pypirc|azure|password-store|git-credentials|gsv|git/hooks)\b`,
+    String.raw`(?:^|[/\s"'=:])\.env\b`,
+    String.raw`\.config(?:/|$)|\.local/|id_(?:rsa|dsa|ecdsa|ed25519)|\.pem\b|\.key\b|keychain|wallet|cookies`,
+    String.raw`/etc/|/proc/|/dev/|/root\b|/boot\b|/Library/|\bcrontab|authorized_keys`,
+    String.raw`credential|passwd|password|secret|token`,
+    String.raw`\.(?:bash|zsh|sh)?(?:rc|_profile|profile|_history|_login|_logout|env)\b`,
+  ].join("|"),
+  "i",
+);
+
+/** Whether a path or a command's text names a place of secrets, or one whose files run by themselves. */
+export function isSensitive(text: string): boolean {
+  return sensitive.test(text);
+}
+
+/** Whether a command line consists of commands that only read, and names no secret. */
+export function isPlainRead(command: string): boolean {
+  return !isSensitive(command) && everyPart(command, readers);
+}
+
+/** Whether a command line only reads, builds, tests and edits files of a project. */
+export function isDevelopment(command: string): boolean {
+  return !isSensitive(command) && everyPart(command, { ...readers, ...builders }, readers);
+}
+
+/** Whether a command is a plain request for a page: its address has no room for much else. */
+export function isPlainPage(command: string): boolean {
+  const [program = "", ...words] = parseSimple(command) ?? [];
+  if (program !== "curl" && program !== "wget") return false;
+  const addresses = words.filter((word) => !word.startsWith("-"));
+  const options = words.filter((word) => word.startsWith("-"));
+  const plainOptions = program === "curl" ? /^-(?:[sSLfI]+|-silent|-fail|-location)$/ : /^(?:-q|-qO-|-O-)$/;
+  if (program === "wget" && !options.some((option) => /O-$/.test(option))) return false;
+  return (
+    addresses.length === 1 &&
+    options.every((option) => plainOptions.test(option)) &&
+    isPlainAddress(addresses[0] ?? "")
+  );
+}
+
+/** Whether an address is that of a page, without credentials and with little room for words of the sender. */
+export function isPlainAddress(address: string): boolean {
+  return /^https?:\/\/[a-z0-9.-]{1,80}(?::\d+)?(?:\/[\w.~%/-]{0,100})?$/i.test(address);
+}
+
+/** Commands that a person wants to see, whoever asks for them: broad deletion, changed rights, code from a page. */
+const alwaysShown: readonly RegExp[] = [
+  /^rm(?=.*\s-\S*[rR]|.*\s--recursive).*\s(?:\/\S*|~\S*|\.{1,2}\/?|\*|\$\S*|\S*\/\*)(?:\s|$)/,
+  /^(?:mkfs\S*|fdisk|parted|shred|shutdown|reboot|wipefs)\b/,
+  /^dd\b.*\bof=/,
+  /^find\b.*\s-delete\b/,
+  /^(?:chmod|chown|chgrp)\s(?=.*(?:-\w*R|--recursive))/,
+  /^chmod\s+(?:\S+\s+)*(?:[0-7]?[0-7]{2}[2367]|\S*[oa]\+\w*w|\S*\+\w*s|\+w)/,
+  /^(?:setfacl|visudo|usermod|useradd|userdel|passwd|chpasswd|sudo|doas|su|crontab)\b/,
+  /^git\s+(?:\S+\s+)*push\b.*(?:--force|\s-f\b|--mirror|--delete)/,
+];
+const pipedIntoShell = /\b(?:curl|wget)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b/;
+
+/** Whether a command line contains one that is always shown to a person. */
+export function isAlwaysShown(command: string): boolean {
+  if (pipedIntoShell.test(command)) return true;
+  return possibleCommands(command).some((one) => alwaysShown.some((pattern) => pattern.test(one)));
+}
+
+/**
+ * Whether every command of a line passes its program's check. Lines may join simple commands: `cd x && npm test 2>&1 | tail`.
+ * An operator within quotes leaves parts with one quote, which are no simple commands.
+ * @param piped checks for what stands behind a pipe; the same ones when absent
+ */
+function everyPart(command: string, checks: typeof readers, piped = checks): boolean {
+  const parts = command.split(/\s+(&&|\|\||;|\|)\s+/);
+  return parts.every((part, index) => {
+    if (index % 2 === 1) return true;
+    const [program, ...words] = parseSimple(part.replace(/\s2>(?:&1|\/dev\/null)$/, "")) ?? [];
+    const allowed = index > 0 && parts[index - 1] === "|" ? piped : checks;
+    if (program === undefined || baseName(program) !== program || !Object.hasOwn(allowed, program))
+      return false;
+    const isOption = (word: string) => /^-./.test(word);
+    return (
+      allowed[program]?.(
+        words.filter(isOption),
+        words.filter((word) => !isOption(word)),
+      ) === true
+    );
+  });
+}

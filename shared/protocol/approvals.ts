@@ -1,0 +1,130 @@
+import * as v from "valibot";
+import { count, idField, sessionKeyField } from "./schemas.ts";
+
+/** How long an allowing answer counts: for this call, or for equal calls of this run, of this session, or of all sessions. */
+export const grantScopes = ["once", "run", "session", "always"] as const;
+export type GrantScope = (typeof grantScopes)[number];
+
+/** The owner's answer to a request. */
+export interface ApprovalAnswer {
+  decision: "allow" | "deny";
+  scope: GrantScope;
+  /** Who answered, such as `client laptop`. */
+  by: string;
+  /** Epoch ms. */
+  at: number;
+  /** For the model. */
+  note?: string;
+}
+
+/**
+ * `void`: it was allowed, but not run, because something had changed. `withdrawn`: the run was stopped, or the owner wrote
+ * something else.
+ */
+export type ApprovalState = "open" | "allowed" | "denied" | "unanswered" | "withdrawn" | "void";
+
+/** A tool call that waits, or waited, for the owner's answer. */
+export interface Approval {
+  /** 16 characters of base32, from `hash`. */
+  id: string;
+  kind: "tool";
+  state: ApprovalState;
+  /** SHA-256, in hex, over everything that an answer is about. */
+  hash: string;
+  sessionKey: string;
+  runId: string;
+  step: number;
+  callId: string;
+  /** The tool by its name for the model. */
+  tool: string;
+  node?: string;
+  /** The whole arguments. */
+  args: Record<string, unknown>;
+  /** Why it is asked. */
+  why: string;
+  /** Whose words the run had read, besides the owner's. */
+  origins: string[];
+  /** Only this call may be allowed. */
+  everyTime?: true;
+  /** Epoch ms. */
+  createdAt: number;
+  /** When it counts as unanswered, epoch ms. */
+  until: number;
+  answer?: ApprovalAnswer;
+}
+
+/** An answer that counts for equal calls. */
+export interface Grant {
+  /** The id of its request. */
+  id: string;
+  scope: Exclude<GrantScope, "once">;
+  agentId: string;
+  tool: string;
+  node?: string;
+  args: Record<string, unknown>;
+  /** Of scopes `run` and `session`. */
+  sessionKey?: string;
+  runId?: string;
+  /** Those of the request. */
+  origins: string[];
+  createdBy: string;
+  /** Epoch ms. */
+  createdAt: number;
+  uses: number;
+  /** Epoch ms. */
+  lastUsedAt?: number;
+}
+
+/** `gone`: its run has ended. `void` and the others: as in `ApprovalState`. */
+export type AnswerResult =
+  | { status: "answered" }
+  | { status: "already"; decision: "allow" | "deny"; by: string; at: number }
+  | { status: "expired" | "withdrawn" | "gone" };
+
+/** A request that waits for an answer. It is sent again when the agent continues, and once as a reminder. */
+export type ApprovalRequested = Approval & { reminder?: true };
+
+export interface ApprovalResolved {
+  id: string;
+  sessionKey: string;
+  runId: string;
+  tool: string;
+  state: Exclude<ApprovalState, "open">;
+  answer?: ApprovalAnswer;
+}
+
+const approvalId = v.pipe(
+  v.string(),
+  v.trim(),
+  v.toLowerCase(),
+  v.regex(/^[a-z2-7]{16}$/, "expected 16 characters of a-z and 2-7"),
+);
+
+export const approvalParams = {
+  "approval.list": v.optional(
+    v.object({
+      all: v.optional(v.boolean(), false),
+      sessionKey: v.optional(sessionKeyField),
+      limit: v.optional(count(1, 500), 100),
+    }),
+    { all: false, limit: 100 },
+  ),
+  "approval.get": v.object({ id: approvalId }),
+  "approval.answer": v.object({
+    id: approvalId,
+    hash: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "expected 64 lower-case hex digits")),
+    decision: v.picklist(["allow", "deny"]),
+    scope: v.optional(v.picklist(grantScopes), "once"),
+    note: v.optional(v.pipe(v.string(), v.maxLength(1000))),
+  }),
+  "grant.list": v.optional(v.object({}), {}),
+  "grant.revoke": v.object({ id: idField }),
+} as const;
+
+export interface ApprovalResults {
+  "approval.list": { approvals: Approval[]; count: number };
+  "approval.get": Approval;
+  "approval.answer": AnswerResult;
+  "grant.list": { grants: Grant[]; count: number };
+  "grant.revoke": { ok: true; revoked: boolean };
+}

@@ -1,0 +1,163 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseSimple, possibleCommands } from "../../shared/approvals/simple-command.ts";
+import { seededRandom } from "../support/random.ts";
+
+const usual = [
+  ...[
+    "ls",
+    "git",
+    "status",
+    "cat",
+    "echo",
+    "-la",
+    "--oneline",
+    "a",
+    "b.txt",
+    "../c",
+    "x=y",
+    "=ls",
+    "/bin/ls",
+  ],
+  ...[" ", " ", " ", " ", "  ", "\t", "'a b'", '"c  d"', "''", '""', "'$HOME'"],
+];
+const pieces = [
+  ...[...usual, ...usual, ...usual, ...usual, '"$HOME"', "$HOME", "~", "~root"],
+  ...[
+    "*",
+    "?",
+    "[a-z]",
+    "{a,b}",
+    "{1..3}",
+    "\\",
+    "\\ ",
+    "'",
+    '"',
+    "#",
+    " #",
+    "!",
+    "%1",
+    "@(a)",
+    "+",
+    ",",
+    ":",
+    "^",
+  ],
+  ...[
+    ";",
+    "&",
+    "|",
+    "&&",
+    "||",
+    ">",
+    "<",
+    "2>",
+    ">&2",
+    "<(",
+    ")",
+    "(",
+    "$(",
+    "`",
+    "\n",
+    "\r",
+    "\u00a0",
+    "é",
+    "'é'",
+  ],
+  ...[
+    "if",
+    "then",
+    "time",
+    "while",
+    "{",
+    "}",
+    "[[",
+    "function",
+    "coproc",
+    "A=1",
+    "a[0]=1",
+    "-",
+    "--",
+    "1",
+    "$'\\n'",
+  ],
+];
+
+/** The words that bash passes when it executes each line. A function stands for each of the programs. */
+function wordsInBash(lines: readonly string[], programs: ReadonlySet<string>): (string[] | undefined)[] {
+  const folder = mkdtempSync(join(tmpdir(), "simple-command-"));
+  const print = (name: string) => `function ${name} { builtin printf '%s\\0' words ${name} "$@" end; }`;
+  const script = `
+    PATH=/nowhere
+    ${[...programs].map(print).join("\n")}
+    while IFS= builtin read -r -d '' line; do eval "$line" </dev/null; builtin printf 'NEXT\\0'; done`;
+  const input = lines.map((line) => `${line}\0`).join("");
+  const stdio = ["pipe", "pipe", "ignore"] as const;
+  const options = { input, cwd: folder, maxBuffer: 1e8, stdio: [...stdio] };
+  const printed = execFileSync("bash", ["--norc", "--noprofile", "-c", script], options).toString();
+  rmSync(folder, { recursive: true });
+  return printed
+    .split("NEXT\0")
+    .slice(0, -1)
+    .map((one) => {
+      const words = one.split("\0").slice(0, -1);
+      const isOne = words[0] === "words" && words.indexOf("end") === words.length - 1;
+      return isOne ? words.slice(1, -1) : undefined;
+    });
+}
+
+describe("a simple command", () => {
+  it("has the words that bash passes, for 10,000 random command lines", () => {
+    const random = seededRandom(28);
+    const lines = Array.from(
+      { length: 10_000 },
+      () => `${random.pick(["", "ls ", "git ", "a b.txt"])}${random.text(pieces, 6)}`,
+    );
+    const simple = lines.filter((line) => parseSimple(line) !== undefined && !/^\s*\S*\//.test(line));
+    expect(simple.length).toBeGreaterThan(1000);
+    const programs = new Set(simple.map((line) => parseSimple(line)?.[0] ?? ""));
+    const inBash = wordsInBash(simple, programs);
+    const wrong = simple.flatMap((line, i) => {
+      const [ours, theirs] = [parseSimple(line), inBash[i]];
+      return JSON.stringify(ours) === JSON.stringify(theirs) ? [] : [{ line, ours, theirs }];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    ["CVE-2026-29607: a wrapper", "env rm -rf x"],
+    ["CVE-2026-32065: a blank that is not shown", "ls\u00a0-la"],
+    ["CVE-2026-32065: a program's name that ends in a blank", "'rm ' x"],
+    ["GHSA-xvhf-x56f-2hpp: an expansion", "ls $HOME"],
+    ["GHSA-796m-2973-wc5q: env -S", "env -S 'rm x'"],
+    ["GHSA-hjvp-qhm6-wrh2: an assignment", "LD_PRELOAD=x ls"],
+    ["OpenClaw 128470: a pipe", "ls | sh"],
+    ["text of another direction", "ls '\u202Etxt'"],
+    ["a second line", "ls\nrm x"],
+    ["a path to a wrapper", "/usr/bin/sudo ls"],
+    ["nothing", "  "],
+  ])("is not: %s", (_, command) => {
+    expect(parseSimple(command)).toBeUndefined();
+  });
+
+  it("keeps what quotes hold together", () => {
+    expect(parseSimple(`git commit -m 'a b' --author="c d"`)).toEqual([
+      ...["git", "commit", "-m", "a b", "--author=c d"],
+    ]);
+  });
+});
+
+it.each([
+  "sudo rm -rf x",
+  "echo a; rm -rf x",
+  "ls $(rm -rf x)",
+  "r\\m -rf x",
+  "'rm' -rf x",
+  "rm${IFS}-rf x",
+  "a || rm\t-rf x",
+])("finds a command in: %s", (command) => {
+  expect(possibleCommands(command).some((one) => /^rm -rf x/.test(one))).toBe(true);
+});
