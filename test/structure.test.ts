@@ -178,6 +178,15 @@ function circlesOf(all: readonly string[]): string[][] {
 const sources = files.filter((file) => !within(file, "test"));
 
 describe("each room has its own responsibility", () => {
+  it("providers of models are called only where the call is paid for", () => {
+    const using = (name: RegExp) => sources.filter((file) => name.test(readFileSync(file, "utf8"))).sort();
+    const folder = "functions/agent/model";
+    const [asks, pays] = [`${folder}/ask-model.ts`, `${folder}/paid-call.ts`];
+    expect(using(/\.streamSimple\(/)).toEqual([asks, `${folder}/providers.ts`]);
+    expect(using(/\baskOnce\b/)).toEqual([asks, pays]);
+    expect(using(/\bpaidCall\b/)).toEqual([`${folder}/model.ts`, pays]);
+  });
+
   it("only shared/aws imports the AWS SDK", () => {
     const users = sources.filter((file) => /from "@(aws-sdk|smithy)\//.test(readFileSync(file, "utf8")));
     expect(users.filter((file) => !within(file, "shared/aws"))).toEqual([]);

@@ -12,6 +12,7 @@ import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { watchInvocations } from "../../shared/runtime/faults.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
+import { openBook } from "../../shared/spend/book.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
 import type { Agent } from "./agent.ts";
@@ -24,6 +25,7 @@ import { createCallModel } from "./model/model.ts";
 import { createTranscribe } from "./model/transcription.ts";
 import { createArchivedResults } from "./objects/archived-results.ts";
 import { holdSession } from "./session-loop.ts";
+import { tellBudgets } from "./tell-budgets.ts";
 
 /** The longest wait for a platform's rate limit; such limits are counted per minute. Milliseconds. */
 const maxWaitMs = 60_000;
@@ -65,14 +67,16 @@ export function createAgent(world: World): Agent {
   const activity = createActivity(table, now);
   const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
   const sender = createChannelSender({ table, secrets, configuration, bridges, now, maxWaitMs });
+  const broadcast = createBroadcast(table, sockets, now);
   return {
     table,
+    book: openBook({ table, configuration, now, tell: tellBudgets(broadcast) }),
     bucket,
     sockets,
     schedules: world.schedules,
     wake: world.wake,
     configuration,
-    broadcast: createBroadcast(table, sockets, now),
+    broadcast,
     workspace,
     prompts,
     promptCache: createPromptCache(prompts.bucket),

@@ -4,6 +4,7 @@ import type { GuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import type { Memories } from "../../shared/memory/memories.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Recall } from "../../shared/recall/recall.ts";
+import type { Book } from "../../shared/spend/book.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
 import type { History } from "./context/history.ts";
@@ -17,6 +18,7 @@ import type { ArchivedResults } from "./objects/archived-results.ts";
 /** The dependencies of the agent function, built once at cold start. */
 export interface Agent {
   table: Table;
+  book: Book;
   bucket: Bucket;
   sockets: Sockets;
   schedules: Schedules;

@@ -4,11 +4,16 @@ import { stepDeadline } from "../../shared/session/asked-session.ts";
 import type { PendingCall, Run } from "../../shared/session/run.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
+import type { Occasion } from "../../shared/spend/session-account.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import type { Cut } from "./context/context-fit.ts";
-import { type Prepared, plainTail, prepareRequest } from "./context/model-request.ts";
+import { requestCharacters, requestTokens } from "./context/context-size.ts";
+import { type Prepared, plainTail, prepareRequest, type TurnContext } from "./context/model-request.ts";
 import type { ModelOutcome } from "./model/model-call.ts";
+import { nameOf } from "./model/paid-call.ts";
+import { describeModel } from "./model/resolve-model.ts";
+import { payerOf } from "./payer.ts";
 import { streamDeltas } from "./reply/deltas.ts";
 import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
@@ -41,7 +46,7 @@ export type AskedModel = ModelOutcome & {
 /** Prepares the request of a model call. Does not throw. */
 export async function prepareCall(
   agent: Agent,
-  state: SessionState,
+  { state, account }: Pick<SessionWriter, "state" | "account">,
   run: Run,
   { messages, isNew = false, peersSince }: ModelCallPlan,
   peers: ConnectedPeers,
@@ -56,8 +61,13 @@ export async function prepareCall(
       overflow: false as const,
     });
     if (prepared.status === "too long") return failed(prepared.error);
-    if (prepared.status === "fits" && timeLeft(run, agent.now()) <= 0) return failed(timeOverText);
-    return prepared;
+    if (prepared.status !== "fits") return prepared;
+    if (timeLeft(run, agent.now()) <= 0) return failed(timeOverText);
+    const admission = await account.prepare(
+      occasionOf(state, run, prepared.turn),
+      await sizeOf(state, prepared),
+    );
+    return admission.status === "refused" ? failed(admission.error) : prepared;
   } catch (error) {
     const tail = isNew ? await plainTail(agent, run).catch(() => undefined) : undefined;
     return { status: "broken", error, ...(tail === undefined ? {} : { tail }) };
@@ -67,7 +77,7 @@ export async function prepareCall(
 /** Calls the model. Meanwhile streams its text to the clients, shows "typing" on the channel, and stores the prompt's text. */
 export async function askModel(
   agent: Agent,
-  { sessionKey, state, interrupted }: SessionWriter,
+  { sessionKey, state, account, interrupted }: SessionWriter,
   peers: ConnectedPeers,
   run: Run,
   prepared: Prepared,
@@ -77,6 +87,7 @@ export async function askModel(
   const deltas = streamDeltas(agent, sessionKey, run, () => peers.clients(agent.now() - freshPeersMs));
   const call = () =>
     agent.callModel({
+      payment: { account, occasion: occasionOf(state, run, turn) },
       model: turn.model,
       ...(turn.thinkingLevel ? { thinkingLevel: turn.thinkingLevel } : {}),
       ...(settings.maxTokens ? { maxTokens: settings.maxTokens } : {}),
@@ -97,6 +108,27 @@ export async function askModel(
   const isOver = outcome.status === "failed" && timeLeft(run, agent.now()) <= 0;
   const counted: ModelOutcome = isOver ? { status: "failed", error: timeOverText, overflow: false } : outcome;
   return { ...counted, prepared, streamed: deltas.end() };
+}
+
+function occasionOf({ sessionKey }: SessionState, run: Run, { model, audience }: TurnContext): Occasion {
+  const isPublic = run.role === "guest" || audience === "shared";
+  return { payer: payerOf(run, sessionKey), model: nameOf(model), isPublic };
+}
+
+/** The most that a turn's call can use. */
+async function sizeOf(
+  { settings, contextTokens, tokensPerCharacter }: SessionState,
+  { turn, request }: Prepared,
+) {
+  const { maxTokens, cost } = await describeModel(turn.model);
+  const limit = settings.maxTokens ?? maxTokens;
+  const thinks = turn.thinkingLevel !== undefined && turn.thinkingLevel !== "off";
+  return {
+    inputTokens: requestTokens(requestCharacters(request), { contextTokens, tokensPerCharacter }),
+    // Clients add the thinking to a limit, up to the model's own.
+    maxTokens: thinks ? Math.max(limit, maxTokens) : limit,
+    ...(cost ? { listed: cost } : {}),
+  };
 }
 
 /** The error of a run that exceeded its task's time limit. */

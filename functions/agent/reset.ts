@@ -173,6 +173,7 @@ async function startAfresh(agent: Agent, writer: SessionWriter): Promise<void> {
     mediaDeleted,
   };
   const isActivity = entry !== undefined && entry.via !== "policy";
+  writer.account.resetSession();
   await writer.commit([
     set("sessionId", newSessionId),
     set("resets", resets),

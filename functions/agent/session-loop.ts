@@ -13,6 +13,7 @@ import { clearArchived, compactOnRequest, compactStep } from "./compaction/compa
 import { carryOutExtractions } from "./compaction/extraction-job.ts";
 import { type ConnectedPeers, freshPeersMs, prefetch } from "./context/connected-peers.ts";
 import { changeOnRequest } from "./objects/change-on-request.ts";
+import { payerOf } from "./payer.ts";
 import { deliverReply, deliverStop, endMarker } from "./reply/delivery.ts";
 import { beginReset, isDue, queueLeft, resumeReset } from "./reset.ts";
 import { type Next, runOf, SessionWriter } from "./session-writer.ts";
@@ -93,7 +94,10 @@ async function runOn(agent: Agent, writer: SessionWriter, peers: ConnectedPeers,
   if (writer.state.stop === run.runId) return endStopped(agent, writer, peers, run);
   if (run.phase === "model") return runStep(agent, writer, peers, await resumeRun(agent, writer, run));
   if (run.phase === "tools") return toolStep(agent, writer, peers, run);
-  await deliverReply(agent, writer, run, peers);
+  await Promise.all([
+    deliverReply(agent, writer, run, peers),
+    writer.account.settle(payerOf(run, writer.sessionKey)),
+  ]);
   return endRun(agent, writer);
 }
 
@@ -139,6 +143,7 @@ async function endStopped(
     await writer.append([...results, marker], [assign("run", answered(havingRead(run, origins)))]);
   };
   await Promise.all([stopped(), deliverStop(agent, writer.sessionKey, run, peers)]);
+  await writer.account.settle(payerOf(run, writer.sessionKey));
   return endRun(agent, writer);
 }
 

@@ -18,6 +18,7 @@ import { assign, type SessionState } from "../../shared/session/state.ts";
 import { isStopped } from "../../shared/session/stop.ts";
 import { expireStray, writeMessages } from "../../shared/session/transcript.ts";
 import { waitingRequests } from "../../shared/session/waiting.ts";
+import { SessionAccount } from "../../shared/spend/session-account.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 
@@ -27,11 +28,13 @@ const renewEveryMs = 2000;
 /** Whether the session is still held after a step. */
 export type Next = "continue" | "released";
 
-type WriterAgent = Pick<Agent, "table" | "bucket" | "history" | "now">;
+type WriterAgent = Pick<Agent, "table" | "bucket" | "history" | "book" | "now">;
 
 /** The single writer of a session, for as long as it holds the lease. */
 export class SessionWriter {
   readonly lease: Lease;
+  /** What the session pays. Each write of the session's item stores it, too. */
+  readonly account: SessionAccount;
   readonly #agent: WriterAgent;
   readonly #inTurn = oneAtATime();
   readonly #renewals: NodeJS.Timeout;
@@ -43,6 +46,7 @@ export class SessionWriter {
     this.#agent = agent;
     this.lease = lease;
     this.#state = state;
+    this.account = new SessionAccount(agent.book, lease.sessionKey, lease.epoch, state.paid);
     if (isStopped(state)) this.#interruption.abort();
     this.#renewals = setInterval(() => {
       this.#renew().catch((error: unknown) => {
@@ -145,9 +149,14 @@ export class SessionWriter {
   #write(steps: readonly Step[], entry?: InboxEntry): Promise<SessionState> {
     const { table, now } = this.#agent;
     return this.#inTurn(async () => {
-      if (!entry) return this.#see(await commit(table, this.lease, steps, this.#state));
-      const all = [...steps, ...trimAcceptedIds(this.#state, entry.id, now())];
-      return this.#see(await commitEntry(table, this.lease, entry, all));
+      const paid = this.account.unsaved;
+      const all = [...steps, ...(paid === undefined ? [] : [assign("paid", paid)])];
+      if (entry) all.push(...trimAcceptedIds(this.#state, entry.id, now()));
+      const written = entry
+        ? await commitEntry(table, this.lease, entry, all)
+        : await commit(table, this.lease, all, this.#state);
+      if (paid !== undefined) this.account.saved(paid);
+      return this.#see(written);
     });
   }
 
@@ -178,9 +187,10 @@ export class SessionWriter {
   async #endRun(steps: readonly Step[]): Promise<boolean> {
     const { table } = this.#agent;
     const { runId } = runOf(this);
-    const end = { runId, steps };
+    const paid = this.account.unsaved;
+    const end = { runId, steps: [...steps, ...(paid === undefined ? [] : [assign("paid", paid)])] };
     if (await this.#release((commits) => releaseIdle(table, this.lease, commits, end))) return true;
-    await this.#inTurn(async () => this.#see(await commitRunEnd(table, this.lease, runId, steps)));
+    await this.#inTurn(async () => this.#see(await commitRunEnd(table, this.lease, runId, end.steps)));
     return false;
   }
 

@@ -104,7 +104,7 @@ export async function runStep(
   plan: StepPlan,
 ): Promise<Next> {
   const { run, call, entry } = plan;
-  const prepared = call && (await prepareCall(agent, writer.state, run, call, peers));
+  const prepared = call && (await prepareCall(agent, writer, run, call, peers));
   const [, asked] = await Promise.all([
     commitPlan(writer, plan, prepared),
     prepared?.status === "fits" ? askModel(agent, writer, peers, run, prepared) : prepared,

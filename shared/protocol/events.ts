@@ -11,6 +11,7 @@ export const events = [
   ...(["channel.outbound", "channel.typing"] as const),
   ...(["connection.ended", "node.ping", "node.changed", "memory.extracted"] as const),
   ...(["approval.requested", "approval.resolved"] as const),
+  ...(["budget.warning", "budget.reached"] as const),
 ] as const;
 
 export type EventName = (typeof events)[number];
@@ -116,6 +117,17 @@ interface OfTransfer {
   path: string;
 }
 
+/** A rule of `budgets.rules`, and what is used of it. μ$, or tokens for a rule that limits them. */
+export interface BudgetState {
+  ruleId: string;
+  /** The sum that it limits, such as `all` or `kind:heartbeat`. */
+  scope: string;
+  used: number;
+  limit: number;
+  /** `YYYY-MM-DD`. */
+  day: string;
+}
+
 interface EventTable {
   /** To clients. */
   chat: ChatEvent;
@@ -155,6 +167,10 @@ interface EventTable {
   "approval.requested": ApprovalRequested;
   /** To clients: a request was answered, or ended without an answer. */
   "approval.resolved": ApprovalResolved;
+  /** To clients, once for each rule and day: a limit is near (`budgets.warnAt`). */
+  "budget.warning": BudgetState;
+  /** To clients: a limit has refused a call. */
+  "budget.reached": BudgetState;
 }
 
 /** The payload of every event. */

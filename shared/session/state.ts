@@ -113,6 +113,8 @@ export interface SessionState {
   tokens: TokenCount;
   /** Tokens and money spent on model calls; absent in an item of an earlier version until the next reply. */
   spent?: StoredSpending;
+  /** What budgets count (`shared/spend/paid.ts`); absent in an item of an earlier version until its next model call. */
+  paid?: string;
   /** Input tokens of the last model call, as reported by the provider: the size of the context. */
   contextTokens?: number;
   /** Tokens for each character of the context, measured at that call. */

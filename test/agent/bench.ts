@@ -22,6 +22,7 @@ import { acquire, commit, releaseIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey, type SessionState } from "../../shared/session/state.ts";
 import { readMessages, writeMessages } from "../../shared/session/transcript.ts";
+import { openBook } from "../../shared/spend/book.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Item } from "../../shared/world/world.ts";
@@ -110,7 +111,12 @@ export interface Bench {
 /** The agent's code over the DynamoDB and S3 of this machine, and a model server; the other services are silent. */
 export function openBench({ table, bucket }: State, model: Configuration["model"]): Bench {
   const bench: Bench = {
-    configuration: withoutResets({ ...structuredClone(defaults), model }),
+    // The model servers of tests are in no price list.
+    configuration: withoutResets({
+      ...structuredClone(defaults),
+      model,
+      budgets: { ...defaults.budgets, rules: [] },
+    }),
     posted: [],
     later: 0,
     wait: async () => {},
@@ -135,6 +141,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
       };
       return {
         table: mortalTable,
+        book: openBook({ table: mortalTable, configuration, now, tell: async () => {} }),
         bucket: prompts.bucket,
         sockets,
         schedules: { once: async () => {} },

@@ -29,6 +29,7 @@ import { textOf } from "../../shared/protocol/messages.ts";
 import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { toState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
+import { openBook } from "../../shared/spend/book.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
@@ -237,6 +238,7 @@ export class TurnBench {
     const { sockets } = silent;
     return {
       ...{ table, bucket: prompts.bucket, sockets, prompts, now: Date.now, configuration },
+      book: openBook({ table, configuration, now: Date.now, tell: async () => {} }),
       promptCache: createPromptCache(prompts.bucket),
       schedules: counted(silent.schedules, "schedules", life),
       wake: (key) => life.call("wake", async () => void this.woken.add(key)),

@@ -2,9 +2,11 @@ import { expect, it } from "vitest";
 import { createHistory } from "../../functions/agent/context/history.ts";
 import { SessionWriter } from "../../functions/agent/session-writer.ts";
 import { createMemoryTable } from "../../local/world/local-table.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import { acquire, commit, LeaseLost } from "../../shared/session/lease.ts";
 import { metaKey } from "../../shared/session/state.ts";
+import { openBook } from "../../shared/spend/book.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
@@ -24,7 +26,9 @@ async function heldSession() {
   const held = (await acquire(memory, sessionKey, "holder", 0))!;
   const holdOver = (table: Table, now: () => number) => {
     const bucket = createMemoryBucket();
-    return new SessionWriter({ table, bucket, now, history: createHistory({ table, bucket }) }, held);
+    const configuration = { load: async () => defaults };
+    const book = openBook({ table, configuration, now, tell: async () => {} });
+    return new SessionWriter({ table, bucket, book, now, history: createHistory({ table, bucket }) }, held);
   };
   const messages = async () => memory.query({ pk: metaKey(sessionKey).pk, prefix: "M#" });
   return { memory, reset, holdOver, messages };

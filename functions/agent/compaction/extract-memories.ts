@@ -8,11 +8,13 @@ import { keyRules } from "../../../shared/session/key/routing.ts";
 import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
+import { SessionAccount } from "../../../shared/spend/session-account.ts";
 import { audienceOf } from "../../../shared/workspace/privacy.ts";
 import { dailyMemoryPath, sharedMemoryPath } from "../../../shared/workspace/workspace-paths.ts";
 import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
 import { describeModel } from "../model/resolve-model.ts";
+import { maintenanceOf } from "../payer.ts";
 import { memoriesPrompt, readMemories, renderConversation } from "./compaction-prompts.ts";
 import { inChunks } from "./message-chunks.ts";
 
@@ -33,7 +35,7 @@ const maxMemories = 20_000;
  * could not be read; a later attempt may succeed
  */
 export async function extractMemories(
-  agent: Pick<Agent, "configuration" | "callModel">,
+  agent: Pick<Agent, "configuration" | "callModel" | "book">,
   state: Pick<SessionState, "sessionKey" | "sessionId" | "settings" | "tokensPerCharacter" | "updatedAt">,
   messages: readonly Message[],
   signal: AbortSignal,
@@ -47,6 +49,10 @@ export async function extractMemories(
   const chunkCharacters = contextWindow / 4 / tokenRate(state.tokensPerCharacter);
   const { llmMs } = configuration.timeouts;
   const end = AbortSignal.any([signal, AbortSignal.timeout(llmMs)]);
+  const payment = {
+    account: new SessionAccount(agent.book, state.sessionKey),
+    occasion: { payer: maintenanceOf(state.sessionKey), isDeferrable: true },
+  };
   const found: string[] = [];
   let answers = 0;
   let [refused, error]: (string | undefined)[] = [];
@@ -55,6 +61,7 @@ export async function extractMemories(
       renderConversation(chunk, configuration.userTimezone, maxOfResult),
     );
     const outcome = await agent.callModel({
+      payment,
       model,
       systemPrompt,
       messages: [{ role: "user", content: text, timestamp: state.updatedAt }],
@@ -78,6 +85,7 @@ export async function extractMemories(
     const memories = readMemories(textOf(outcome.message));
     if (memories) found.push(memories);
   }
+  await payment.account.settle();
   error ??= answers === 0 ? refused : undefined;
   return { memories: joinMemories(found), ...(error === undefined ? {} : { error }) };
 }

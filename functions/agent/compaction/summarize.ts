@@ -13,6 +13,7 @@ import {
 import type { Agent } from "../agent.ts";
 import { messageCharacters, tokenRate } from "../context/context-size.ts";
 import { shorten } from "../context/shorten.ts";
+import type { Payment } from "../model/model-call.ts";
 import { readMemories, readSummary, renderConversation, summaryPrompt } from "./compaction-prompts.ts";
 import { joinMemories } from "./extract-memories.ts";
 import { inChunks } from "./message-chunks.ts";
@@ -23,6 +24,7 @@ const maxAnswerTokens = 8192;
 export interface SummaryRequest {
   state: SessionState;
   model: ModelConfiguration;
+  payment: Payment;
   /** Tokens. */
   contextWindow: number;
   /** IANA name; the messages are dated in it. */
@@ -111,10 +113,11 @@ const unsummarized = (count: number) =>
  */
 async function whyUnreachable(
   agent: Pick<Agent, "callModel">,
-  { state, model, timeoutMs }: SummaryRequest,
+  { state, model, timeoutMs, payment }: SummaryRequest,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const outcome = await agent.callModel({
+    payment,
     model,
     maxTokens: 256,
     systemPrompt: "Answer in one word.",
@@ -132,7 +135,7 @@ async function whyUnreachable(
 /** Asks for the summary of one chunk. Undefined when the model failed. `count` receives the spending of its answer. */
 async function ask(
   agent: Pick<Agent, "callModel">,
-  { state, model, contextWindow, withMemories, timeoutMs }: SummaryRequest,
+  { state, model, contextWindow, withMemories, timeoutMs, payment }: SummaryRequest,
   conversation: string,
   soFar: string | undefined,
   signal: AbortSignal,
@@ -141,6 +144,7 @@ async function ask(
   if (signal.aborted) return undefined;
   const { systemPrompt, text } = summaryPrompt(conversation, soFar, withMemories);
   const outcome = await agent.callModel({
+    payment,
     model,
     maxTokens: Math.min(maxAnswerTokens, Math.floor(contextWindow / 4)),
     systemPrompt,

@@ -4,15 +4,17 @@ import type {
   Message as PiMessage,
   AssistantMessage as PiReply,
   Tool,
+  TranscriptContext,
 } from "@earendil-works/pi-ai";
 import { toWire, type WireRules } from "../../../shared/objects/wire-messages.ts";
-import type { AssistantMessage, ToolDefinition, Usage } from "../../../shared/protocol/messages.ts";
+import type { AssistantMessage, PiUsage, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { piUsage } from "../../../shared/protocol/stored-message.ts";
 import { bedrockProvider, compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
+import type { PricedUsage } from "../../../shared/spend/price.ts";
 import type { Deadline } from "./deadline.ts";
 import type { FailedCall } from "./failure-sentence.ts";
 import type { ModelCall, ModelOutcome } from "./model-call.ts";
-import { explainFailure, passingOf } from "./model-failure.ts";
+import { explainFailure, isRefused, passingOf } from "./model-failure.ts";
 import { providerWords } from "./provider-error-text.ts";
 import { loadCallTools } from "./providers.ts";
 import type { Resolved } from "./resolve-model.ts";
@@ -26,55 +28,101 @@ export type Asked =
   | Exclude<ModelOutcome, { status: "failed" }>
   | (Extract<ModelOutcome, { status: "failed" }> & { passing?: { waitMs?: number; brief?: string } });
 
+/** What the provider bills for an attempt: by its report, nothing for a request that it refused, or nobody knows. */
+export type Billed = PricedUsage | "nothing" | "unknown";
+
 /** Calls the provider once. `call.messages` contain the images themselves. Does not throw when the provider fails. */
 export async function askOnce(
-  { model, provider, apiKey, maxTokens: most }: Resolved,
+  resolved: Resolved,
   call: ModelCall,
   deadline: Deadline,
-): Promise<Asked> {
+): Promise<{ asked: Asked; billed: Billed }> {
+  const { model } = resolved;
   const { normalizeContext, isContextOverflow } = await loadCallTools();
   const context = normalizeContext({
     systemPrompt: call.systemPrompt,
     messages: toWire(call.messages, model, rulesOf(model)) as PiMessage[],
     tools: call.tools.map(toTool),
   });
-  const maxTokens = call.maxTokens ?? most;
   const watch = watchResponses();
   try {
-    const stream = provider.streamSimple(toServe(model), context, {
-      apiKey,
-      signal: deadline.signal,
-      // Calls are repeated in model.ts, which reports each repeat.
-      maxRetries: 0,
-      // Longer than the deadline, so that the deadline ends the call. The clients' default is one minute.
-      timeoutMs: call.timeoutMs + 1000,
-      sessionId: call.sessionId,
-      ...(call.cacheRetention ? { cacheRetention: call.cacheRetention } : {}),
-      ...(takesFetch(model) ? { fetch: watch.fetch } : {}),
-      ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
-      ...(maxTokens ? { maxTokens } : {}),
-      ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
-    });
-    for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);
-    const message = await stream.result();
-    if (call.signal.aborted) return { status: "aborted" };
-    if (deadline.passed) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
+    const message = await streamReply(resolved, call, context, deadline, watch);
     const overflow = isContextOverflow(message, model.contextWindow);
-    if (message.stopReason === "error" || message.stopReason === "aborted")
-      return fault(message, overflow, watch, { chosen: call.model, address: model.baseUrl });
-    // Some servers truncate a conversation that is too long and then have no room for an answer.
-    if (message.stopReason === "length" && overflow)
-      return { ...failed("the conversation fills the model's context window"), overflow: true };
-    if (isSilent(message) && watch.refusal !== "")
-      return failed(`the model refused to answer; ${providerWords(watch.refusal)}`);
-    return {
-      status: "answered",
-      message: toStored(message, hasPrice(model) ? message.usage.cost : watch.cost),
-    };
+    const asked = outcomeOf(resolved, call, deadline, { message, overflow, watch });
+    return { asked, billed: billedFor(message, model, watch) };
   } catch (error) {
-    if (call.signal.aborted) return { status: "aborted" };
-    return failed(providerWords(error instanceof Error ? error.message : String(error)));
+    const words = error instanceof Error ? error.message : String(error);
+    const asked = call.signal.aborted ? ({ status: "aborted" } as const) : failed(providerWords(words));
+    return { asked, billed: watch.unreachable === undefined ? "unknown" : "nothing" };
   }
+}
+
+async function streamReply(
+  { model, provider, apiKey, maxTokens: most }: Resolved,
+  call: ModelCall,
+  context: TranscriptContext,
+  deadline: Deadline,
+  watch: ResponseWatch,
+): Promise<PiReply> {
+  const maxTokens = call.maxTokens ?? most;
+  const stream = provider.streamSimple(toServe(model), context, {
+    apiKey,
+    signal: deadline.signal,
+    // Calls are repeated in model.ts, which reports each repeat.
+    maxRetries: 0,
+    // Longer than the deadline, so that the deadline ends the call. The clients' default is one minute.
+    timeoutMs: call.timeoutMs + 1000,
+    sessionId: call.sessionId,
+    ...(call.cacheRetention ? { cacheRetention: call.cacheRetention } : {}),
+    ...(takesFetch(model) ? { fetch: watch.fetch } : {}),
+    ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
+    ...(maxTokens ? { maxTokens } : {}),
+    ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
+  });
+  for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);
+  return stream.result();
+}
+
+function outcomeOf(
+  { model }: Resolved,
+  call: ModelCall,
+  deadline: Deadline,
+  { message, overflow, watch }: { message: PiReply; overflow: boolean; watch: ResponseWatch },
+): Asked {
+  if (call.signal.aborted) return { status: "aborted" };
+  if (deadline.passed) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
+  if (message.stopReason === "error" || message.stopReason === "aborted")
+    return fault(message, overflow, watch, { chosen: call.model, address: model.baseUrl });
+  // Some servers truncate a conversation that is too long and then have no room for an answer.
+  if (message.stopReason === "length" && overflow)
+    return { ...failed("the conversation fills the model's context window"), overflow: true };
+  if (isSilent(message) && watch.refusal !== "")
+    return failed(`the model refused to answer; ${providerWords(watch.refusal)}`);
+  return { status: "answered", message: toStored(message, usageOf(message, model, watch)) };
+}
+
+/** The usage with the price list's cost, or the one that the server reports. */
+function usageOf({ usage }: PiReply, model: Model<Api>, { cost: reported }: ResponseWatch): PiUsage {
+  const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
+  const cost = hasPrice(model) ? usage.cost : reported;
+  return piUsage({
+    input,
+    output,
+    cacheRead,
+    cacheWrite,
+    totalTokens,
+    ...(cost === undefined ? {} : { cost }),
+  });
+}
+
+/** A stopped or broken answer has no usage, or only a part of it. */
+function billedFor(message: PiReply, model: Model<Api>, watch: ResponseWatch): Billed {
+  const { stopReason, usage } = message;
+  if (stopReason === "error" && isRefused(message, watch)) return "nothing";
+  const isWhole = stopReason !== "error" && stopReason !== "aborted" && usage.totalTokens > 0;
+  if (!isWhole) return "unknown";
+  const { cacheWrite1h } = usage;
+  return { ...usageOf(message, model, watch), ...(cacheWrite1h === undefined ? {} : { cacheWrite1h }) };
 }
 
 function fault(
@@ -127,25 +175,12 @@ function hasPrice({ cost }: Model<Api>): boolean {
 }
 
 /** A reply as the transcript stores it: everything that the provider needs to see again, without the client's diagnostics. */
-function toStored(message: PiReply, cost: Usage["cost"]): AssistantMessage {
-  const { content, api, provider, model, usage, stopReason, timestamp } = message;
-  const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
+function toStored(message: PiReply, usage: PiUsage): AssistantMessage {
+  const { content, api, provider, model, stopReason, timestamp } = message;
   return {
     role: "assistant",
     content: content as AssistantMessage["content"],
-    api,
-    provider,
-    model,
-    usage: piUsage({
-      input,
-      output,
-      cacheRead,
-      cacheWrite,
-      totalTokens,
-      ...(cost === undefined ? {} : { cost }),
-    }),
-    stopReason,
-    timestamp,
+    ...{ api, provider, model, usage, stopReason, timestamp },
   };
 }
 

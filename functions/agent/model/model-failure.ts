@@ -79,6 +79,12 @@ export function passingOf(reply: FailedReply, watch: ResponseWatch): { waitMs?: 
   return waitMs === undefined ? {} : { waitMs };
 }
 
+/** Whether the provider refused the request, or was not reached: nothing was generated, and nothing is billed. */
+export function isRefused({ errorMessage = "", content }: FailedReply, watch: ResponseWatch): boolean {
+  const { status = statusIn(errorMessage), unreachable = unreachableIn(errorMessage, status) } = watch;
+  return content.length === 0 && (unreachable !== undefined || (status !== undefined && status >= 400));
+}
+
 function isPassing(
   reply: FailedReply,
   words: string,

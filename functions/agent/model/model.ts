@@ -1,24 +1,29 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { log } from "../../../shared/runtime/log.ts";
-import { type Asked, askOnce } from "./ask-model.ts";
+import type { Asked } from "./ask-model.ts";
 import { type Deadline, withDeadline } from "./deadline.ts";
 import { showImages, withoutImages } from "./image-blocks.ts";
 import type { MediaCache } from "./media-cache.ts";
 import type { CallModel, ModelCall, ModelOutcome } from "./model-call.ts";
+import { paidCall } from "./paid-call.ts";
 import { type KeySources, type Resolved, resolveModel } from "./resolve-model.ts";
 
 /** @param wait the pause before a repeated call */
 export function createCallModel(keys: KeySources, media: MediaCache, wait: Wait = pause): CallModel {
   const ask = repeating(wait);
   return async (call) => {
-    const resolved = await resolveModel(keys, call.model);
-    if ("error" in resolved) return { status: "failed", error: resolved.error, overflow: false };
-    return withDeadline(call.signal, call.timeoutMs, (deadline) =>
-      // For a text-only model pi-ai puts a note in place of each image.
-      resolved.model.input.includes("image")
-        ? askWithImages(ask, resolved, call, media, deadline)
-        : ask(resolved, call, deadline),
-    );
+    try {
+      const resolved = await resolveModel(keys, call.model);
+      if ("error" in resolved) return { status: "failed", error: resolved.error, overflow: false };
+      return await withDeadline(call.signal, call.timeoutMs, (deadline) =>
+        // For a text-only model pi-ai puts a note in place of each image.
+        resolved.model.input.includes("image")
+          ? askWithImages(ask, resolved, call, media, deadline)
+          : ask(resolved, call, deadline),
+      );
+    } finally {
+      call.payment.account.release();
+    }
   };
 }
 
@@ -83,7 +88,7 @@ type Ask = (resolved: Resolved, call: ModelCall, deadline: Deadline) => Promise<
 function repeating(wait: Wait): Ask {
   return async (resolved, call, deadline) => {
     for (let repeats = 0; ; repeats++) {
-      const asked = await askOnce(resolved, call, deadline);
+      const asked = await paidCall(resolved, call, deadline);
       if (isCutByDefault(asked, resolved, call)) {
         call.onRepeat?.({ reason: `the answer is longer than ${resolved.maxTokens} tokens`, waitMs: 0 });
         return repeating(wait)({ ...resolved, maxTokens: undefined }, call, deadline);

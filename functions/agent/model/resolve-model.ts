@@ -21,12 +21,24 @@ const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
  */
 const bedrockLimits = { contextWindow: 200_000, maxTokens: 16_384 };
 
-/** A model's context window (request and answer together): from the configuration, the catalogue, or a guess. Tokens. */
-export async function describeModel(chosen: ModelConfiguration): Promise<{ contextWindow: number }> {
-  const { contextWindow } = chosen;
-  if (contextWindow) return { contextWindow };
+/** A model's limits in tokens, and its prices if a catalogue has them. */
+export interface DescribedModel {
+  /** Request and answer together. */
+  contextWindow: number;
+  /** Of an answer, at the first attempt. */
+  maxTokens: number;
+  cost?: Model<Api>["cost"];
+}
+
+/** Describes a model: from the configuration, the catalogue, or a guess. */
+export async function describeModel(chosen: ModelConfiguration): Promise<DescribedModel> {
   const listed = (await loadProvider(chosen.provider))?.models.find((model) => model.id === chosen.id);
-  return { contextWindow: usedWindow(chosen, listed?.contextWindow || unknownModel.contextWindow) };
+  const known = listed?.contextWindow || unknownModel.contextWindow;
+  return {
+    contextWindow: chosen.contextWindow ?? usedWindow(chosen, known),
+    maxTokens: chosen.maxTokens ?? firstLimit(chosen, listed?.maxTokens || unknownModel.maxTokens),
+    ...(listed ? { cost: listed.cost } : {}),
+  };
 }
 
 /** The part of a model's window that is used. @param contextWindow the model's own, in tokens */
@@ -72,8 +84,12 @@ export async function resolveModel(
   // Clients refuse to start without any key; servers without keys ignore it.
   const placeholder = chosen.provider === bedrockProvider ? "" : "none";
   const isReserved = chosen.provider === bedrockProvider && chosen.maxTokens === undefined;
-  const first = isReserved ? { maxTokens: Math.min(bedrockLimits.maxTokens, model.maxTokens) } : {};
+  const first = isReserved ? { maxTokens: firstLimit(chosen, model.maxTokens) } : {};
   return { provider, model, apiKey: apiKey ?? placeholder, ...first };
+}
+
+function firstLimit({ provider }: ModelConfiguration, maxTokens: number): number {
+  return provider === bedrockProvider ? Math.min(bedrockLimits.maxTokens, maxTokens) : maxTokens;
 }
 
 function unknownText({ provider, id }: ModelConfiguration): string {

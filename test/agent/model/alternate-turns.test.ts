@@ -5,6 +5,7 @@ import { createCallModel } from "../../../functions/agent/model/model.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
 import { type RefusingBedrock, startRefusingBedrock } from "../../support/models/refusing-bedrock.ts";
+import { newPayment } from "../../support/payment.ts";
 import { assistant, result, user } from "../compaction/transcripts.ts";
 
 let bedrock: RefusingBedrock;
@@ -21,6 +22,7 @@ it("a conversation reaches Bedrock complete and with alternating roles", async (
   const keys = { configuration: { load: async () => defaults }, secrets: { get: async () => undefined } };
   const callModel = createCallModel(keys, createMediaCache(createMemoryBucket()));
   const outcome = await callModel({
+    payment: newPayment(),
     model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6", baseUrl: bedrock.origin },
     systemPrompt: "",
     messages: [

@@ -9,6 +9,7 @@ import { textOf } from "../../../shared/protocol/messages.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
 import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
 import { startBedrockServer } from "../../support/models/wires/bedrock-server.ts";
+import { newPayment } from "../../support/payment.ts";
 import { user } from "../compaction/transcripts.ts";
 
 let server: ModelServer;
@@ -40,6 +41,7 @@ async function call(more: Partial<ModelConfiguration> = {}, maxTokens?: number) 
     createMediaCache(createMemoryBucket()),
   );
   const outcome = await callModel({
+    payment: newPayment(),
     model: { ...defaults.model, baseUrl: server.url, ...more },
     ...(maxTokens === undefined ? {} : { maxTokens }),
     systemPrompt: "",
@@ -83,8 +85,8 @@ it.each<[string, Partial<ModelConfiguration>, number | undefined]>([
 });
 
 it("a conversation is compacted at 200,000 tokens unless the configuration sets a larger window", async () => {
-  expect(await describeModel(defaults.model)).toEqual({ contextWindow: 200_000 });
-  expect(await describeModel({ ...defaults.model, contextWindow: 1_000_000 })).toEqual({
+  expect(await describeModel(defaults.model)).toMatchObject({ contextWindow: 200_000 });
+  expect(await describeModel({ ...defaults.model, contextWindow: 1_000_000 })).toMatchObject({
     contextWindow: 1_000_000,
   });
   expect((await describeModel({ provider: "anthropic", id: "claude-sonnet-4-6" })).contextWindow).toBe(

@@ -8,6 +8,7 @@ import { withoutProviderWords } from "../../../functions/agent/model/provider-er
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { runCommand } from "../../../shared/session/commands/commands.ts";
+import { newPayment } from "../../support/payment.ts";
 import { type State, startState } from "../../support/state.ts";
 
 let state: State;
@@ -46,6 +47,7 @@ async function errorOf(model: ModelConfiguration, apiKeys: Record<string, string
   };
   const callModel = createCallModel(keys, createMediaCache(state.bucket), async () => {});
   const outcome = await callModel({
+    payment: newPayment(),
     ...{ model, systemPrompt: "", tools: [], sessionId: "s", timeoutMs: 20_000 },
     messages: [{ role: "user", content: "hello", timestamp: 1 }],
     signal: new AbortController().signal,

@@ -6,6 +6,7 @@ import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
 import { type RefusingBedrock, startRefusingBedrock } from "../../support/models/refusing-bedrock.ts";
+import { newPayment } from "../../support/payment.ts";
 import { user } from "../compaction/transcripts.ts";
 
 let bedrock: RefusingBedrock;
@@ -32,6 +33,7 @@ async function call(model: ModelConfiguration, apiKeys: Record<string, string> =
     createMediaCache(createMemoryBucket()),
   );
   const outcome = await callModel({
+    payment: newPayment(),
     model,
     systemPrompt: "",
     messages: [user("hello", 9)],

@@ -8,6 +8,7 @@ import { imageBytes } from "../../support/images.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
+import { newPayment } from "../../support/payment.ts";
 import { user } from "../compaction/transcripts.ts";
 
 let server: ModelServer;
@@ -36,6 +37,7 @@ function ask(messages: Message[], changes: Partial<ModelCall> = {}) {
   const keys = { configuration: { load: async () => defaults }, secrets: { get: async () => undefined } };
   const bucket = createMemoryBucket({ "media/a.png": imageBytes().toString("latin1") });
   return createCallModel(keys, createMediaCache(bucket), async () => {})({
+    payment: newPayment(),
     model: { provider: "openai-compatible", id: "m", baseUrl: server.url },
     systemPrompt: "",
     messages,

@@ -1,0 +1,76 @@
+import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { promptCharacters, tokenRate, totalCharacters } from "../context/context-size.ts";
+import { type Asked, askOnce } from "./ask-model.ts";
+import type { Deadline } from "./deadline.ts";
+import type { ModelCall } from "./model-call.ts";
+import type { Resolved } from "./resolve-model.ts";
+
+/**
+ * Calls a model once and charges it: the only caller of model providers. An attempt begins when it is reserved, or while that is
+ * being done; it ends if that fails. Does not throw when the provider fails.
+ */
+export async function paidCall(resolved: Resolved, call: ModelCall, deadline: Deadline): Promise<Asked> {
+  if (call.signal.aborted) return { status: "aborted" };
+  const { model } = resolved;
+  const { account } = call.payment;
+  const occasion = { ...call.payment.occasion, model: nameOf(call.model) };
+  const size = { ...sizeOf(resolved, call), listed: model.cost };
+  const admission = account.prepared() ?? (await account.admit(occasion, size));
+  if (admission.status === "refused") return refused(admission.error);
+  const { hold, cap } = admission;
+  const limited = { ...resolved, model: { ...model, maxTokens: Math.min(model.maxTokens, cap) } };
+  const { asked, billed } = await untilRefused(admission, deadline, (until) =>
+    askOnce(limited, { ...call, ...limitOf(call, cap) }, until),
+  );
+  const error = await admission.reserved;
+  await account.charge(hold, occasion, model.cost, billed);
+  return error === undefined ? asked : refused(error);
+}
+
+/** A model as prices and reports name it. */
+export const nameOf = ({ provider, id }: ModelConfiguration) => `${provider}/${id}`;
+
+const refused = (error: string) => ({ status: "failed", error, overflow: false }) as const;
+
+function limitOf({ maxTokens }: ModelCall, cap: number) {
+  return maxTokens === undefined ? {} : { maxTokens: Math.min(maxTokens, cap) };
+}
+
+/** The most that an attempt can use. Clients add the thinking to a limit, up to the model's own. */
+function sizeOf({ model, maxTokens }: Resolved, call: ModelCall) {
+  const characters = promptCharacters(call.systemPrompt, call.tools) + totalCharacters(call.messages);
+  const thinks = call.thinkingLevel !== undefined && call.thinkingLevel !== "off";
+  const limit = call.maxTokens ?? maxTokens ?? model.maxTokens;
+  return {
+    inputTokens: Math.ceil(characters * tokenRate()),
+    maxTokens: thinks ? Math.max(limit, model.maxTokens) : limit,
+  };
+}
+
+/** Does the work; its deadline also ends when the reservation fails. */
+async function untilRefused<T>(
+  { reserved }: { reserved: Promise<string | undefined> },
+  deadline: Deadline,
+  work: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  if (deadline.signal.aborted) end();
+  deadline.signal.addEventListener("abort", end);
+  reserved.then(
+    (error) => error === undefined || end(),
+    () => end(),
+  );
+  try {
+    const until: Deadline = {
+      signal: controller.signal,
+      get passed() {
+        return deadline.passed;
+      },
+      leftMs: deadline.leftMs,
+    };
+    return await work(until);
+  } finally {
+    deadline.signal.removeEventListener("abort", end);
+  }
+}

@@ -1,0 +1,123 @@
+import type { Configuration } from "../configuration/schema.ts";
+import type { ConfigurationStore } from "../configuration/store.ts";
+import type { Events } from "../protocol/events.ts";
+import { addDays, localTime } from "../runtime/zoned-time.ts";
+import { absent, any, below, set } from "../world/expression.ts";
+import { type Item, succeeds, type Table } from "../world/world.ts";
+import { type Amounts, plus } from "./amounts.ts";
+import { type DayView, dayKey, expiryOf, raisedBy, readDays, totalOf, toView } from "./day-view.ts";
+import type { UsedLimit } from "./fit.ts";
+import type { BudgetRule, CallKind } from "./rules.ts";
+
+/** Max age of the sums that decide whether a call may begin before its reservation is stored. Milliseconds. */
+const freshMs = 60_000;
+
+/** Until this time of day the day before is read again: its last calls may still be settled. */
+const settledBy = "00:10";
+
+/** The sums that limits are compared with. */
+export interface Sums {
+  day: DayView;
+  /** The month's earlier days; empty when no rule limits a month. */
+  earlier: { sums: Amounts; raises: Amounts };
+}
+
+/** The budgets of the configuration, and the sums of the day: read once a minute, and seen with each update. */
+export interface Book {
+  table: Table;
+  now: () => number;
+  budgets(): Promise<Configuration["budgets"]>;
+  /** The day now, in the user's timezone. */
+  today(): Promise<string>;
+  /** @param from the day, if it is not over yet by another clock */
+  sums(maxAgeMs?: number, from?: string): Promise<Sums>;
+  /** Remembers a day's item as it was just written. */
+  see(date: string, item: Item): void;
+  /** Marks a limit, and tells about it once: as reached by calls of a kind, or that it is near. */
+  mark(day: DayView, limit: UsedLimit, reachedBy?: CallKind): Promise<void>;
+  /** Tells the owner's clients. */
+  tell: TellBudget;
+}
+
+export interface BookSources {
+  table: Table;
+  configuration: Pick<ConfigurationStore, "load">;
+  now: () => number;
+  tell: TellBudget;
+}
+
+/** Sends an event about budgets to the owner's clients. */
+export type TellBudget = <Name extends "budget.warning" | "budget.reached">(
+  name: Name,
+  payload: Events[Name],
+) => Promise<void>;
+
+/** Opens the book of this instance. */
+export function openBook({ table, configuration, now, tell }: BookSources): Book {
+  let day: { at: number; view: DayView } | undefined;
+  let earlier: { at: number; date: string; totals: Sums["earlier"] } | undefined;
+  const budgets = async () => (await configuration.load()).budgets;
+  const today = async () => localTime(now(), (await configuration.load()).userTimezone).date;
+
+  async function dayView(date: string, maxAgeMs: number): Promise<DayView> {
+    if (day?.view.date === date && day.at + maxAgeMs > now()) return day.view;
+    const at = now();
+    const view = toView(date, await table.get(dayKey(date)));
+    day = { at, view };
+    return view;
+  }
+
+  async function earlierDays(date: string): Promise<Sums["earlier"]> {
+    const { rules } = await budgets();
+    if (date.endsWith("-01") || !rules.some(({ per }) => per === "month")) return { sums: {}, raises: {} };
+    const { userTimezone } = await configuration.load();
+    const isSettled = localTime(now(), userTimezone).time >= settledBy;
+    if (earlier?.date === date && (isSettled || earlier.at + freshMs > now())) return earlier.totals;
+    const at = now();
+    const days = await readDays(table, `${date.slice(0, 8)}01`, addDays(date, -1));
+    earlier = { at, date, totals: totalOf(days) };
+    return earlier.totals;
+  }
+
+  return {
+    table,
+    now,
+    budgets,
+    today,
+    tell,
+    async sums(maxAgeMs = freshMs, from = "") {
+      const now = await today();
+      const date = now < from ? from : now;
+      const [view, before] = await Promise.all([dayView(date, maxAgeMs), earlierDays(date)]);
+      return { day: view, earlier: before };
+    },
+    see(date, item) {
+      if (day === undefined || day.view.date <= date) day = { at: now(), view: toView(date, item) };
+    },
+    async mark({ date, marks }, { rule, scope, used, max }, reachedBy) {
+      const name = `${rule.id}@${reachedBy ?? "80"}`;
+      if ((marks[name] ?? -1) >= max) return;
+      const path = `w:${name}`;
+      const isFirst = await succeeds(
+        table.update(
+          dayKey(date),
+          [set(path, max), set("expiresAt", expiryOf(date))],
+          any(absent(path), below(path, max)),
+        ),
+      );
+      if (isFirst)
+        await tell(reachedBy ? "budget.reached" : "budget.warning", {
+          ruleId: rule.id,
+          scope,
+          used,
+          limit: max,
+          day: date,
+        });
+    },
+  };
+}
+
+/** What was added to a rule's limit for the day, or for the month. */
+export function extraOf({ day, earlier }: Sums): (rule: BudgetRule) => number {
+  return ({ id, per }) => raisedBy(id, per === "month" ? plus(earlier.raises, day.raises) : day.raises);
+}

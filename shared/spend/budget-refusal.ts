@@ -1,0 +1,55 @@
+import type { DayView } from "./day-view.ts";
+import { dollarsOf } from "./dollars.ts";
+import type { UsedLimit } from "./fit.ts";
+import { type BudgetRule, isOwn, isTokens } from "./rules.ts";
+
+/** What somebody who is no owner reads. */
+export const publicText = "not available today";
+
+const periods = { day: "today's", month: "this month's", session: "this conversation's", run: "this run's" };
+
+const resets = {
+  day: "It resets at midnight.",
+  month: "It resets on the first of the month.",
+  session: "It resets with /reset.",
+  run: "Your next message begins a new run.",
+};
+
+/** The period of a rule. */
+export function periodOf({ scope, per }: BudgetRule): keyof typeof periods {
+  return scope === "run" ? "run" : (per ?? "day");
+}
+
+/**
+ * Why a call is refused: what has used how much, when that resets, and how to raise the limit.
+ * @param need the least that the call costs
+ * @param isPublic somebody who is no owner reads it: no figures
+ */
+export function refusalText(
+  { rule, scope, used, max }: UsedLimit,
+  day: DayView,
+  need: number,
+  { isPublic }: { isPublic: boolean },
+): string {
+  if (isPublic) return publicText;
+  const show = isTokens(scope) ? (amount: number) => `${amount} tokens` : dollarsOf;
+  const period = periodOf(rule);
+  const of =
+    rule.scope === "all" || isOwn(scope) ? "" : ` for ${scope.replace("#tokens", "").replace(":", " ")}`;
+  const parts = scope === "all" && period === "day" ? usesOf(day) : "";
+  return `budget: ${periods[period]} limit of ${show(max)}${of} is reached: ${show(used)} used or reserved${parts}, and the next call may cost ${show(need)}. ${resets[period]} To go on now: gsv budget raise ${rule.id} ${amountOf(rule)}`;
+}
+
+const amountOf = ({ usd, tokens }: BudgetRule) => (tokens === undefined ? `${usd ?? 0}` : `${tokens}`);
+
+/** What a day's sum consists of: ` (conversations $4.10, heartbeat $0.90)`. */
+function usesOf({ sums }: DayView): string {
+  const kinds = ["heartbeat", "cron", "guest", "maintenance"].map(
+    (kind) => [kind, sums[`kind:${kind}`] ?? 0] as const,
+  );
+  const turns = (sums.all ?? 0) - kinds.reduce((sum, [, amount]) => sum + amount, 0);
+  const shown = [["conversations", turns] as const, ...kinds].filter(([, amount]) => amount > 0);
+  return shown.length === 0
+    ? ""
+    : ` (${shown.map(([kind, amount]) => `${kind} ${dollarsOf(amount)}`).join(", ")})`;
+}

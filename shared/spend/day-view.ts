@@ -1,0 +1,93 @@
+import type { Item, Key, Table } from "../world/world.ts";
+import { type Amounts, plus, readAmounts, writeAmounts } from "./amounts.ts";
+
+/** The partition of the days' sums; the sort key has the day in the user's timezone. */
+export const usagePartition = "USAGE";
+
+/** How long a day's sums are kept, in seconds. */
+const keptSeconds = 400 * 24 * 3600;
+
+/** What one session has contributed to a day: the number of its calls, fenced by the epoch of its lease. */
+export interface Entry {
+  epoch: number;
+  n: number;
+  amounts: Amounts;
+}
+
+/** What was spent and reserved on a day. It repeats what the sessions know. */
+export interface DayView {
+  /** `YYYY-MM-DD`. */
+  date: string;
+  sums: Amounts;
+  /** By the hash of a session's key. */
+  entries: ReadonlyMap<string, Entry>;
+  /**
+   * Reports, by `kind|agent|channel|job|provider/model`: calls, tokens (input, output, cacheRead, cacheWrite), μ$, calls with an
+   * unknown price, μ$ that the provider's cache saved.
+   */
+  rows: ReadonlyMap<string, readonly number[]>;
+  /** What was added to the limits of rules, by `RULE:ID`. */
+  raises: Amounts;
+  /** Warnings that were given, and limits that were reached: by `RULE@80` or `RULE@KIND`. */
+  marks: Amounts;
+  /** The μ$ of the day's latest runs, by kind. */
+  runs: ReadonlyMap<string, readonly number[]>;
+}
+
+export const dayKey = (date: string): Key => ({ pk: usagePartition, sk: `D#${date}` });
+
+/** When a day's item expires, in seconds of epoch time. */
+export const expiryOf = (date: string): number => Date.parse(`${date}T00:00:00Z`) / 1000 + keptSeconds;
+
+export const writeEntry = ({ epoch, n, amounts }: Entry): string => `${epoch} ${n} ${writeAmounts(amounts)}`;
+
+function readEntry(text: string): Entry {
+  const [epoch, n, amounts = ""] = text.split(" ");
+  return { epoch: Number(epoch), n: Number(n), amounts: readAmounts(amounts) };
+}
+
+/** Reads a day's item; an absent one is an empty day. */
+export function toView(date: string, item: Item | undefined): DayView {
+  const under = (prefix: string) =>
+    Object.entries(item ?? {}).flatMap(([name, value]) =>
+      name.startsWith(prefix) ? [[name.slice(prefix.length), value] as const] : [],
+    );
+  const numbers = (prefix: string) =>
+    Object.fromEntries(under(prefix).map(([name, value]) => [name, Number(value)]));
+  const lists = (prefix: string) =>
+    new Map(under(prefix).map(([name, value]) => [name, Array.isArray(value) ? value.map(Number) : []]));
+  return {
+    date,
+    sums: numbers("m:"),
+    entries: new Map(under("b:").map(([name, value]) => [name, readEntry(String(value))])),
+    rows: lists("r:"),
+    raises: numbers("x:"),
+    marks: numbers("w:"),
+    runs: lists("q:"),
+  };
+}
+
+/** The day's view, as stored now. */
+export async function readDay(table: Pick<Table, "get">, date: string): Promise<DayView> {
+  return toView(date, await table.get(dayKey(date)));
+}
+
+/** The views of a span of days that have an item, both inclusive, oldest first. */
+export async function readDays(table: Pick<Table, "query">, from: string, to: string): Promise<DayView[]> {
+  const items = await table.query({ pk: usagePartition, from: dayKey(from).sk, to: dayKey(to).sk });
+  return items.map((item) => toView(String(item.sk).slice(2), item));
+}
+
+/** What was added to a rule's limit on these days. */
+export function raisedBy(ruleId: string, raises: Amounts): number {
+  const own = Object.entries(raises).filter(([name]) => name.startsWith(`${ruleId}:`));
+  return own.reduce((sum, [, amount]) => sum + amount, 0);
+}
+
+/** The sums and raises of several days. */
+export function totalOf(days: readonly DayView[]): { sums: Amounts; raises: Amounts } {
+  return {
+    sums: days.reduce<Amounts>((sums, day) => plus(sums, day.sums), {}),
+    raises: days.reduce<Amounts>((raises, day) => plus(raises, day.raises), {}),
+  };
+}

@@ -1,0 +1,66 @@
+import { isOwn, isTokens, type Limit, type Price } from "./rules.ts";
+
+/** Below this many tokens of an answer a limit counts as reached. */
+const minCap = 1024;
+
+/** Left is far from a limit above this share of it … */
+const farShare = 0.2;
+
+/** … and above this many upper bounds for each session of the day. */
+const farCalls = 2;
+
+/** The upper bound of a call. */
+export interface Bound {
+  inputTokens: number;
+  inputMicros: number;
+  microsPerOutputToken: number;
+  /** Max tokens of the answer. */
+  cap: number;
+}
+
+/** A limit with what is used of it, reservations of others included. */
+export interface UsedLimit extends Limit {
+  used: number;
+}
+
+/**
+ * Whether a call fits its limits. `isFar`: it may begin while it is being reserved. `cap`: max tokens of the answer, lowered so
+ * that the call fits.
+ */
+export type Fit = { cap: number; isFar: boolean } | { reached: UsedLimit };
+
+/** The most that a call may cost. */
+export function boundPrice({ inputTokens, inputMicros, microsPerOutputToken, cap }: Bound): Price {
+  return { micros: Math.ceil(inputMicros + cap * microsPerOutputToken), tokens: inputTokens + cap };
+}
+
+/** The least that a call costs with an answer that is worth paying for. */
+export function leastPrice(bound: Bound): Price {
+  return boundPrice({ ...bound, cap: Math.min(bound.cap, minCap) });
+}
+
+/** @param sessions the number of sessions that have spent something today */
+export function fitLimits(limits: readonly UsedLimit[], bound: Bound, sessions: number): Fit {
+  const price = boundPrice(bound);
+  let { cap } = bound;
+  let isFar = true;
+  for (const limit of limits) {
+    if (limit.rule.atLimit === "warn") continue;
+    const ofTokens = isTokens(limit.scope);
+    const need = ofTokens ? price.tokens : price.micros;
+    if (need === 0) continue;
+    const left = limit.max - limit.used;
+    if (
+      isOwn(limit.scope) === undefined &&
+      left <= Math.max(farShare * limit.max, farCalls * Math.max(1, sessions) * need)
+    )
+      isFar = false;
+    const input = ofTokens ? bound.inputTokens : bound.inputMicros;
+    const perToken = ofTokens ? 1 : bound.microsPerOutputToken;
+    const room = left - input;
+    const fits = perToken > 0 ? Math.floor(room / perToken) : room >= 0 ? bound.cap : 0;
+    if (fits < Math.min(minCap, bound.cap)) return { reached: limit };
+    cap = Math.min(cap, fits);
+  }
+  return { cap, isFar };
+}

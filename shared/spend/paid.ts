@@ -1,0 +1,93 @@
+import { type Amounts, lengthen, plus, readAmounts, shorten, writeAmounts } from "./amounts.ts";
+import { hashOf } from "./hash-of.ts";
+import { amountsOf, isOwn, type Price } from "./rules.ts";
+
+/** Length of a run's hash, in characters. */
+const hashLength = 4;
+
+/** A reserved call: its upper bound, and the sums that it counts to. */
+export interface Hold extends Price {
+  scopes: readonly string[];
+}
+
+/** What a session has paid: the truth that a day's item repeats, see `day-view.ts`. */
+export interface Paid {
+  /** The day of `spent`, `YYYY-MM-DD`. */
+  day: string;
+  /** Counts the reserved calls. */
+  n: number;
+  spent: Amounts;
+  /** Since the last reset, if a rule limits that. */
+  session: Amounts;
+  /** The run in progress as a hash, and what it has paid, if a rule limits that. Empty without a run. */
+  run: string;
+  runSpent: Amounts;
+  /** Present while a call is in progress. A holder that finds it charges all of it: the call was interrupted. */
+  hold?: Hold;
+}
+
+/** The state before the first call of a day. */
+export function beginDay(day: string, before?: Paid): Paid {
+  const { n = 0, session = {}, run = "", runSpent = {} } = before ?? {};
+  return { day, n, spent: {}, session, run, runSpent };
+}
+
+/** With the totals of this run, which are zero before its first call. @param runId undefined: no run is in progress */
+export function ofRun(paid: Paid, runId: string | undefined): Paid {
+  const run = runId === undefined ? "" : hashOf(runId, hashLength);
+  return run === paid.run ? paid : { ...paid, run, runSpent: {} };
+}
+
+/** After the reservation of a call. */
+export function reserve(paid: Paid, hold: Hold): Paid {
+  return { ...paid, n: paid.n + 1, hold };
+}
+
+/** After a reservation that was not used. */
+export function release({ hold: _, ...paid }: Paid): Paid {
+  return paid;
+}
+
+/** After the reserved call. @param price absent: unknown, so the whole reservation is charged */
+export function charge(paid: Paid, hold: Hold, price: Price = hold): Paid {
+  const { spent, session, runSpent, ...rest } = release(paid);
+  const amounts = Object.entries(amountsOf(hold.scopes, price));
+  const those = (own: "run" | "session" | undefined) =>
+    Object.fromEntries(amounts.filter(([scope]) => isOwn(scope) === own));
+  return {
+    ...rest,
+    spent: plus(spent, those(undefined)),
+    session: plus(session, those("session")),
+    runSpent: plus(runSpent, those("run")),
+  };
+}
+
+/** What the session contributes to its day: spent and reserved. */
+export function contributionOf({ spent, hold }: Paid): Amounts {
+  if (!hold) return spent;
+  const shared = hold.scopes.filter((scope) => isOwn(scope) === undefined);
+  return plus(spent, amountsOf(shared, hold));
+}
+
+/**
+ * As a session's item stores it. The item is written several times a turn and billed by its size, so this is one short text:
+ * day, number of calls, the amounts, and the reserved call.
+ */
+export function writePaid({ day, n, spent, session, run, runSpent, hold }: Paid): string {
+  const held = hold ? [hold.micros, hold.tokens, ...hold.scopes.map(shorten)].join(",") : "";
+  const amounts = [spent, session, runSpent].map(writeAmounts);
+  return [Date.parse(day) / dayMs, n, ...amounts, run, held].join(" ").trimEnd();
+}
+
+export function readPaid(text: string): Paid {
+  const [day, n, spent = "", session = "", runSpent = "", run = "", held = ""] = text.split(" ");
+  const [micros, tokens, ...scopes] = held.split(",");
+  const hold = { micros: Number(micros), tokens: Number(tokens), scopes: scopes.map(lengthen) };
+  return {
+    ...{ day: new Date(Number(day) * dayMs).toISOString().slice(0, 10), n: Number(n), run },
+    ...{ spent: readAmounts(spent), session: readAmounts(session), runSpent: readAmounts(runSpent) },
+    ...(held === "" ? {} : { hold }),
+  };
+}
+
+const dayMs = 24 * 3600_000;

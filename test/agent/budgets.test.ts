@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import type { Configuration } from "../../shared/configuration/schema.ts";
+import { readDay } from "../../shared/spend/day-view.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
+import { type MemoryState, startState } from "../support/state.ts";
+import { type Bench, openBench } from "./bench.ts";
+
+let server: ModelServer;
+let state: MemoryState;
+let bench: Bench;
+beforeAll(async () => {
+  server = await startOpenAiServer(() => ({ text: "fine" }));
+});
+afterAll(() => server?.close());
+beforeEach(async () => {
+  state = await startState();
+  bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: server.url, maxTokens: 2000 });
+});
+
+const rule = (fields: Partial<Configuration["budgets"]["rules"][number]>) =>
+  ({ id: "day", scope: "all", per: "day", usd: 10, atLimit: "refuse", ...fields }) as const;
+
+function limit(...rules: Configuration["budgets"]["rules"]): void {
+  bench.configuration.budgets = { ...bench.configuration.budgets, rules };
+}
+
+let sent = 0;
+async function say(key: string, more: { role?: "guest" } = {}): Promise<string> {
+  const id = `m${++sent}`;
+  const entry = {
+    id,
+    at: Date.now(),
+    origin: { kind: "client" },
+    kind: "message",
+    text: "hi",
+    ...more,
+  } as const;
+  await bench.submit(key, entry);
+  await bench.invoke(key);
+  const { content } = (await bench.live(key)).at(-1)!;
+  return typeof content === "string"
+    ? content
+    : content.flatMap((b) => (b.type === "text" ? [b.text] : [])).join("");
+}
+
+const today = () => new Date(Date.now() + bench.later).toISOString().slice(0, 10);
+const spent = async () => (await readDay(state.table, today())).sums.all ?? 0;
+
+it("after a turn the day's sum is what the call cost, and nothing is reserved", async () => {
+  expect(await say("agent:main:main")).toBe("fine");
+  const view = await readDay(state.table, today());
+  const [row] = view.rows.values();
+  expect(view.sums.all).toBe(row?.[5]);
+  expect(row?.[0]).toBe(1);
+});
+
+it("a refusal says what used how much, when it resets and how to raise the limit, and no provider is called", async () => {
+  limit(rule({ usd: 0.07 }));
+  await say("agent:main:main");
+  const before = server.requests.length;
+  for (let n = 0; n < 3; n++) await say("agent:main:main");
+  const told = await say("agent:main:main");
+  expect(told).toMatch(
+    /today's limit of \$0\.0700 is reached: \$0\.0\d+ used or reserved \(conversations \$0\.0\d+\)/,
+  );
+  expect(told).toMatch(/resets at midnight.*gsv budget raise day 0\.07/);
+  expect(server.requests.length - before).toBeLessThan(4);
+  expect(await spent()).toBeLessThanOrEqual(70_000);
+});
+
+it("a guest reads no figures", async () => {
+  limit(rule({ id: "guest", scope: "kind", of: "guest", usd: 0 }));
+  expect(await say("agent:main:main", { role: "guest" })).toMatch(/^\[no answer: not available today\]$/);
+});
+
+it("the answer's limit is lowered so that the call fits what is left", async () => {
+  limit(rule({ id: "run", scope: "run", per: "run", usd: 0.07 }));
+  await say("agent:main:main");
+  const { max_tokens, max_completion_tokens } = (server.requests.at(-1)?.body ?? {}) as Record<
+    string,
+    number
+  >;
+  const cap = max_tokens ?? max_completion_tokens ?? 0;
+  expect(cap).toBeGreaterThanOrEqual(1024);
+  expect(cap).toBeLessThan(2000);
+});
+
+it("twenty sessions at once spend no more than the day's limit", async () => {
+  limit(rule({ usd: 0.3 }));
+  await Promise.all(Array.from({ length: 20 }, (_, n) => say(`agent:main:s${n}`)));
+  expect(await spent()).toBeLessThanOrEqual(300_000);
+});
