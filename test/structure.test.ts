@@ -53,7 +53,9 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/skills": ["configuration", "protocol", "runtime", "peers", "workspace", "world"],
   "shared/recall": ["configuration", "http", "protocol", "runtime", "session", "workspace", "world"],
   "shared/session": ["configuration", "context", "media", "protocol", "runtime", "workspace", "world"],
-  "shared/cron": [...["channels", "configuration", "protocol", "runtime", "session", "workspace", "world"]],
+  "shared/cron": [
+    ...["channels", "configuration", "protocol", "runtime", "session", "spend", "workspace", "world"],
+  ],
   "shared/transfer": ["peers", "protocol", "runtime", "session", "skills", "workspace", "world"],
   "shared/approvals": [...["configuration", "peers", "protocol", "runtime", "session", "workspace", "world"]],
   "shared/channels": [

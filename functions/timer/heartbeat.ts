@@ -1,7 +1,10 @@
+import type { Configuration } from "../../shared/configuration/schema.ts";
 import { skipReason, submitBeat } from "../../shared/heartbeat/beat.ts";
 import { planNextBeat, readBeat } from "../../shared/heartbeat/beat-state.ts";
 import { beatSettings } from "../../shared/heartbeat/beat-times.ts";
 import { log } from "../../shared/runtime/log.ts";
+import { heartbeatSessionKey } from "../../shared/session/key/session-key.ts";
+import { stoppingRule } from "../../shared/spend/stopped-work.ts";
 import type { TimerEvent } from "../../shared/world/world.ts";
 import type { Timer } from "./timer.ts";
 
@@ -24,10 +27,19 @@ export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
   const settings = beatSettings(configuration, agentId);
   const isOff = settings.everyMs === 0;
   const which = { agentId, beatId: `heartbeat-${agentId}-${at}` };
-  const skipped = isOff ? undefined : await skipReason(timer, which, settings, now);
+  const skipped = isOff
+    ? undefined
+    : ((await skipReason(timer, which, settings, now)) ??
+      (await budgetReason(timer, agentId, configuration, now)));
   if (!isOff && !skipped) await submitBeat(timer, which, settings, configuration);
   log("heartbeat.beat", { agentId, ...(isOff ? { off: true } : {}), ...(skipped ? { skipped } : {}) });
   await planNextBeat(timer, state, { at, skipped }, settings, now);
+}
+
+/** Checked before anything wakes: the agent would only refuse the call. */
+async function budgetReason({ table }: Timer, agentId: string, configuration: Configuration, now: number) {
+  const payer = { kind: "heartbeat", agentId, sessionKey: heartbeatSessionKey(agentId) } as const;
+  return (await stoppingRule(table, configuration, payer, now)) === undefined ? undefined : "budget";
 }
 
 /** Handles an overdue beat: its schedule was lost. */

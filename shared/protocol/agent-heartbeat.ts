@@ -14,7 +14,9 @@ export type SkipReason =
   | "no_heartbeat_file"
   | "empty_heartbeat_file"
   /** The previous tick is still in progress. */
-  | "session_busy";
+  | "session_busy"
+  /** A limit of `budgets.rules` is used up. */
+  | "budget";
 
 /** The heartbeat of an agent. Times are epoch ms; null when there was none. */
 export interface AgentHeartbeat {

@@ -95,6 +95,7 @@ export class HeartbeatBench {
       model,
       "channels.telegram": channel,
       "session.defaultResetPolicy.mode": "manual",
+      "budgets.prices": { "openai-compatible/m": { input: 0, output: 0 } },
       ...settings,
     };
     for (const [path, value] of Object.entries(all)) await configuration.set(path, value);

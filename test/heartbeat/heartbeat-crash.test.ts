@@ -39,6 +39,7 @@ describe("a beat whose process dies between any two of its calls", () => {
       "table.get HEARTBEAT",
       "table.get CONFIG",
       "table.get S",
+      "table.get USAGE",
       "table.query ACTIVE",
       "table.update S",
       "table.get S",

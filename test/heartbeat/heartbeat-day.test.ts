@@ -112,6 +112,16 @@ describe("a beat", () => {
     expect(bench.next?.at).toBe(Date.parse("2026-05-06T08:00:00Z"));
   });
 
+  it("wakes nothing once the limit for heartbeats is used up", async () => {
+    await begin("2026-05-05T08:00:00Z");
+    const rule = { id: "beats", scope: "kind", of: "heartbeat", per: "day", usd: 0, atLimit: "refuse" };
+    await bench.call("config.set", { path: "budgets.rules", value: [rule] });
+    await bench.beat();
+    expect(await skips()).toEqual({ lastSkipReason: "budget", isNow: true });
+    expect((await stateOf()).sessionId).toBe("");
+    expect(bench.model.requests).toEqual([]);
+  });
+
   it("is skipped while the one before is being worked on", async () => {
     await begin("2026-05-05T08:00:00Z");
     const { at, event } = bench.next!;

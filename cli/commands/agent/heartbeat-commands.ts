@@ -39,6 +39,7 @@ const reasons: Record<SkipReason, string> = {
   no_heartbeat_file: "there is no HEARTBEAT.md",
   empty_heartbeat_file: "HEARTBEAT.md contains only headings and comments: add what to do",
   session_busy: "the previous beat was still running",
+  budget: "a limit on spending was reached; see gsv budget list",
 };
 
 function describe(agents: AgentHeartbeats): string {

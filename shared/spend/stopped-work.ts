@@ -1,0 +1,34 @@
+import type { Configuration } from "../configuration/schema.ts";
+import { addDays, localTime } from "../runtime/zoned-time.ts";
+import type { Table } from "../world/world.ts";
+import { extraOf } from "./book.ts";
+import { readDay, readDays, totalOf } from "./day-view.ts";
+import { limitsOf, type Payer } from "./rules.ts";
+
+/**
+ * The rule that stops work which the gateway itself would begin: its limit is used up, or has refused such work. Undefined when
+ * it may begin; the agent decides about each call.
+ * @param now epoch ms
+ */
+export async function stoppingRule(
+  table: Pick<Table, "get" | "query">,
+  { budgets, userTimezone }: Pick<Configuration, "budgets" | "userTimezone">,
+  payer: Payer,
+  now: number,
+): Promise<string | undefined> {
+  if (!budgets.enabled) return undefined;
+  const { date } = localTime(now, userTimezone);
+  const isMonthly = !date.endsWith("-01") && budgets.rules.some(({ per }) => per === "month");
+  const [day, before] = await Promise.all([
+    readDay(table, date),
+    isMonthly ? readDays(table, `${date.slice(0, 8)}01`, addDays(date, -1)) : [],
+  ]);
+  const earlier = totalOf(before);
+  const limits = limitsOf(budgets.rules, payer, extraOf({ day, earlier }));
+  const reached = limits.find(({ rule, scope, max }) => {
+    if (rule.atLimit === "warn") return false;
+    const used = (day.sums[scope] ?? 0) + (rule.per === "month" ? (earlier.sums[scope] ?? 0) : 0);
+    return used >= max || (day.marks[`${rule.id}@${payer.kind}`] ?? -1) >= max;
+  });
+  return reached?.rule.id;
+}
