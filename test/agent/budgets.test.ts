@@ -91,3 +91,9 @@ it("twenty sessions at once spend no more than the day's limit", async () => {
   await Promise.all(Array.from({ length: 20 }, (_, n) => say(`agent:main:s${n}`)));
   expect(await spent()).toBeLessThanOrEqual(300_000);
 });
+
+it("a limit that is near is marked once, and a rule that only warns refuses nothing", async () => {
+  limit(rule({ usd: 0.01, atLimit: "warn" }));
+  for (let n = 0; n < 3; n++) expect(await say("agent:main:main")).toBe("fine");
+  expect((await readDay(state.table, today())).marks).toEqual({ "day@80": 10_000 });
+});
