@@ -23,6 +23,7 @@ import {
   tokenCommand,
 } from "./setup/setup-command-table.ts";
 import { skillsCommand } from "./skills/skills-command-table.ts";
+import { budgetCommand, usageCommand } from "./usage/usage-command-table.ts";
 import { workspaceCommand } from "./workspace/workspace-command-table.ts";
 
 /** Every command of `gsv`, in the order of its help. Each folder of commands has its own table. */
@@ -43,6 +44,8 @@ export const commands: readonly CommandEntry[] = [
   heartbeatCommand,
   cronCommand,
   approvalsCommand,
+  usageCommand,
+  budgetCommand,
   tokenCommand,
   adminCommand,
   channelCommand,

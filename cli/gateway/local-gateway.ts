@@ -3,6 +3,7 @@ import { chooseModel, isOffline, type ModelChoice } from "../../local/dev/dev-mo
 import type { ModelSettings } from "../../local/dev/dev-state.ts";
 import { PortInUseError } from "../../local/http/http-endpoint.ts";
 import { CloudStartError } from "../../local/machine.ts";
+import { formatPath } from "../../shared/configuration/configuration-paths.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { Failure, usage } from "../app/failure.ts";
 import { folderText } from "./data-folder.ts";
@@ -59,10 +60,19 @@ export async function configureModel(dev: Dev, choice: ModelChoice | undefined):
     if (choice.named || isReplaceable) return use(dev, choice.settings, configured, choice.because);
   } else if (isSame(configured, defaults.model) || isOffline(configured)) {
     const settings = await dev.offlineModel();
+    await makeFree(dev, settings);
     const because = "built in: rules, not a language model; no network, no key";
     return use(dev, settings, configured, because);
   }
   return { settings: configured, because: "as configured" };
+}
+
+/** Writes that a model costs nothing, unless it has a price: otherwise its calls would count with an estimate. */
+async function makeFree({ configuration }: Dev, { provider, id }: ModelSettings): Promise<void> {
+  const name = `${provider}/${id}`;
+  const { prices } = (await configuration.load()).budgets;
+  if (Object.hasOwn(prices, name)) return;
+  await configuration.set(formatPath(["budgets", "prices", name]), { input: 0, output: 0 });
 }
 
 async function use(

@@ -20,6 +20,7 @@ import {
   sessionSettingsField,
 } from "./schemas.ts";
 import { searchParams } from "./search.ts";
+import { usageParams } from "./usage.ts";
 import { workspaceHistoryParams } from "./workspace-history-schemas.ts";
 
 /**
@@ -195,6 +196,7 @@ export const methodParams = {
   }),
   "config.get": v.optional(v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(512))) }), {}),
   "config.set": v.object({ path: v.pipe(v.string(), v.minLength(1), v.maxLength(512)), value: v.unknown() }),
+  ...usageParams,
   "sessions.list": v.optional(
     v.object({ offset: v.optional(count(0, 1_000_000), 0), limit: v.optional(count(1, 1000), 100) }),
     { offset: 0, limit: 100 },

@@ -11,6 +11,7 @@ import type { ExportFormat, MemoryObject, ObjectDiff, ObjectHistory, ObjectList 
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
 import type { SearchResult } from "./search.ts";
 import type { ContextChanged, ContextResult, CostResult, SessionEntry } from "./session-results.ts";
+import type { UsageResults } from "./usage.ts";
 import type { WorkspaceHistoryResults } from "./workspace-history-schemas.ts";
 
 /**
@@ -280,7 +281,12 @@ export interface TransferPart {
 }
 
 /** The result of every method. Times are epoch ms, sizes bytes. */
-interface ResultTable extends ApprovalResults, WorkspaceHistoryResults, MemoryResults, DreamResults {
+interface ResultTable
+  extends ApprovalResults,
+    WorkspaceHistoryResults,
+    MemoryResults,
+    DreamResults,
+    UsageResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
   "tools.list": { tools: ToolDefinition[] };

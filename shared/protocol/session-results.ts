@@ -78,6 +78,9 @@ export interface Spending {
   unpriced: number;
 }
 
+/** The spending of all sessions. Estimated prices count, so no call is `unpriced`. `savedDollars` as in `usage.get`. */
+export type SpendingOfAll = Spending & { savedDollars?: number };
+
 /** The spending of a session. */
 export interface CostResult {
   sessionKey: string;
@@ -86,7 +89,9 @@ export interface CostResult {
   /** The conversation since its last reset. */
   session: Spending;
   /** Today in the user's timezone, across resets: this session, and, when a client asks, all sessions. */
-  today: { date: string; session: Spending; all?: Spending };
+  today: { date: string; session: Spending; all?: SpendingOfAll };
+  /** This month, when a client asks. */
+  month?: { since: string; all: SpendingOfAll };
 }
 
 /** A session in a list. Times are epoch ms. */

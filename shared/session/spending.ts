@@ -1,11 +1,13 @@
 import type { ConfigurationStore } from "../configuration/store.ts";
 import type { Usage } from "../protocol/messages.ts";
-import type { CostResult, Spending } from "../protocol/session-results.ts";
+import type { CostResult, Spending, SpendingOfAll } from "../protocol/session-results.ts";
 import { noUsage, piUsage } from "../protocol/stored-message.ts";
-import { localTime, timeOfDay } from "../runtime/zoned-time.ts";
+import type { UsageFigures } from "../protocol/usage.ts";
+import { localTime } from "../runtime/zoned-time.ts";
+import { readUsage } from "../spend/usage-report.ts";
 import type { Step } from "../world/expression.ts";
 import type { Table } from "../world/world.ts";
-import { listSessions, readSession } from "./sessions.ts";
+import { readSession } from "./sessions.ts";
 import { assign, type SessionState, type StoredSpending } from "./state.ts";
 
 /** The spending before the first call. */
@@ -92,13 +94,7 @@ function spentOn({ spent }: Spent, date: string): Spending {
   return label === date ? spending : nothingSpent;
 }
 
-/** Sessions listed or read per batch. */
-const atOnce = 50;
-
-/** Maximum duration of a run, ms: a turn that started the day before may have ended on this day. */
-const longestTurnMs = 24 * 3600_000;
-
-/** The spending of a session. `withAll`: also the sum of all sessions, which reads every session that was active today. */
+/** The spending of a session. `withAll`: also what all sessions have spent today and this month. */
 export async function costOf(
   { table, configuration, now }: CostContext,
   sessionKey: string,
@@ -106,18 +102,27 @@ export async function costOf(
 ): Promise<CostResult> {
   const { userTimezone } = await configuration.load();
   const { date } = localTime(now(), userTimezone);
-  const since = timeOfDay(date, "00:00", userTimezone) - longestTurnMs;
-  const [state, all] = await Promise.all([
+  const [state, usage] = await Promise.all([
     readSession(table, sessionKey),
-    withAll ? spentByAll(table, date, since) : undefined,
+    withAll ? readUsage(table, date) : undefined,
   ]);
   const turn = state && turnSpent(state);
   return {
     sessionKey,
     ...(turn ? { turn } : {}),
     session: state ? sessionSpent(state) : nothingSpent,
-    today: { date, session: state ? spentOn(state, date) : nothingSpent, ...(all ? { all } : {}) },
+    today: {
+      date,
+      session: state ? spentOn(state, date) : nothingSpent,
+      ...(usage ? { all: ofAll(usage.today) } : {}),
+    },
+    ...(usage ? { month: { since: usage.month.since, all: ofAll(usage.month) } } : {}),
   };
+}
+
+function ofAll(figures: UsageFigures): SpendingOfAll {
+  const { calls, input, output, cacheRead, cacheWrite, dollars, savedDollars } = figures;
+  return { calls, input, output, cacheRead, cacheWrite, dollars, unpriced: 0, savedDollars };
 }
 
 /** The dependencies of `costOf`. */
@@ -125,16 +130,4 @@ export interface CostContext {
   table: Table;
   configuration: Pick<ConfigurationStore, "load">;
   now: () => number;
-}
-
-/** What all sessions have spent on a day. @param since epoch ms; sessions without activity since then are left out */
-async function spentByAll(table: Table, date: string, since: number): Promise<Spending> {
-  let all = nothingSpent;
-  for (let offset = 0; ; offset += atOnce) {
-    const listed = await listSessions(table, offset, atOnce);
-    const active = listed.filter(({ lastActiveAt }) => lastActiveAt >= since);
-    const states = await Promise.all(active.map(({ sessionKey }) => readSession(table, sessionKey)));
-    for (const state of states) if (state) all = addSpending(all, spentOn(state, date));
-    if (active.length < atOnce) return all;
-  }
 }

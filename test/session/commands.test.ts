@@ -159,7 +159,7 @@ describe("a command", () => {
 
   it("/help lists every command, to guests only theirs", async () => {
     expect(await answer("/help")).toMatch(/^Commands:\n\/new, \/reset – archive.*\n\/compact \[N\] – /);
-    expect((await answer("/help"))?.split("\n")).toHaveLength(11);
+    expect((await answer("/help"))?.split("\n")).toHaveLength(12);
     const ofGuests = [/^Commands:\n\/stop – /, /^Commands:\n\/new, \/reset – .*\n\/stop – /];
     for (const [i, key] of [main, guestKey].entries())
       expect(await answer("/?", guest, key)).toMatch(ofGuests[i]!);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { defaults } from "../../shared/configuration/defaults.ts";
 import type { ChatReply } from "../../shared/protocol/events.ts";
 import type { EventFrame } from "../../shared/protocol/frames.ts";
 import type { AssistantMessage } from "../../shared/protocol/messages.ts";
@@ -71,7 +72,7 @@ async function ask<Result>(method: "session.cost" | "session.context", key = ses
   return (answer as unknown as { payload: Result }).payload;
 }
 const cost = (key?: string) => ask<CostResult>("session.cost", key);
-const command = (text: "cost" | "context", role?: "guest" | "owner") =>
+const command = (text: "cost" | "context" | "budget", role?: "guest" | "owner") =>
   runCommand(
     {
       ...{ table: state.table, wake: async () => {}, now: world.now },
@@ -90,7 +91,8 @@ describe("the spending of a turn", () => {
     const { turn, session, today } = await cost();
     expect(turn).toEqual({ ...twice, runId });
     expect(session).toEqual(twice);
-    expect(today).toEqual({ date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), session: twice, all: twice });
+    const all = { ...twice, savedDollars: expect.closeTo(0.051) };
+    expect(today).toEqual({ date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), session: twice, all });
   });
 
   it("is stored with each reply, and sent to clients with the answer", async () => {
@@ -127,7 +129,8 @@ describe("the spending of a session", () => {
     expect(after).toMatchObject({ session: nothing, today: { session: { calls: 1 } } });
     expect(after).not.toHaveProperty("turn");
     await say();
-    expect(await cost()).toMatchObject({ session: one, today: { session: twice, all: twice } });
+    // The reset has extracted memories, in a call of the same usage that belongs to no conversation.
+    expect(await cost()).toMatchObject({ session: one, today: { session: twice, all: { calls: 3 } } });
     bench.later += dayMs;
     await say();
     expect(await cost()).toMatchObject({ turn: one, session: twice, today: { session: one, all: one } });
@@ -151,7 +154,9 @@ describe("today's spending of all sessions", () => {
     await say();
     expect((await cost()).today).toMatchObject({ session: one, all: twice });
     expect(await command("cost")).toEqual({
-      response: expect.stringContaining("Today, all sessions: 2 calls"),
+      response: expect.stringMatching(
+        /\nToday, all sessions: 2 calls.*; the cache saved \$0\.0510\nThis month, all sessions: /,
+      ),
     });
   });
 
@@ -160,10 +165,25 @@ describe("today's spending of all sessions", () => {
     const { response } = (await command("cost", "owner")) as { response: string };
     expect(response).toContain("This conversation: 1 call");
     expect(response).not.toContain("all sessions");
-    for (const name of ["cost", "context"] as const)
+    for (const name of ["cost", "context", "budget"] as const)
       expect(await command(name, "guest")).toEqual({
         error: `Only the owner of this agent may use /${name}.`,
       });
+  });
+});
+
+describe("/budget", () => {
+  it("shows an owner today, the month and each limit, but not in a room", async () => {
+    bench.configuration.budgets = defaults.budgets;
+    await say();
+    for (const role of [undefined, "owner"] as const)
+      expect(await command("budget", role)).toEqual({
+        response: expect.stringMatching(
+          /^Today \(.*\): \$0\.0150, 1 call; the cache saved .*\nThis month .*\nrun: at most .*\nday: \$0\.0150 of \$10/,
+        ),
+      });
+    sessionKey = "agent:main:telegram:group:-100";
+    expect(await command("budget", "owner")).toEqual({ error: expect.stringContaining("direct message") });
   });
 });
 

@@ -123,6 +123,18 @@ export const findings = {
     found: "nothing answers at {baseUrl}",
     todo: "start the server that runs {id}, such as Ollama",
   },
+  pricesKnown: {
+    check: "prices",
+    state: "ok",
+    found: "the price of every model that was used this month is known",
+  },
+  priceUnknown: {
+    check: "prices",
+    state: "warning",
+    found: "the price of {name} is unknown; its calls count with an estimate (`budgets.unknownPrice`)",
+    cause: "No price list has the model.",
+    todo: "gsv config set '{path}' '{example}', with its dollars per million tokens; 0 is free",
+  },
   modelByRole: { check: "model", state: "ok", found: "{name}, with the permissions of the functions' role" },
   modelWithKey: { check: "model", state: "ok", found: "{name}, with a key" },
   modelWithoutKey: {

@@ -1,3 +1,4 @@
+import { formatPath } from "../../../shared/configuration/configuration-paths.ts";
 import type { UpgradeState } from "../../../shared/configuration/upgrade.ts";
 import { code } from "../../../shared/protocol/errors.ts";
 import { storageFormat } from "../../../shared/world/stored-format.ts";
@@ -101,6 +102,21 @@ export async function checkSweep(gateway: Gateway): Promise<Finding[]> {
   if (failing.length === 0) return [finding("sweepOk")];
   return failing.map(({ item, error, failures }) =>
     finding("sweepFails", { item: visible(item), error: visible(error), failures }),
+  );
+}
+
+/** Names the models whose calls of this month were charged by estimate. A gateway of an earlier version does not say it. */
+export async function checkPrices(gateway: Gateway): Promise<Finding[]> {
+  if (!gateway.hello.features.methods.includes("usage.get")) return [];
+  const { groups = [] } = await gateway.request("usage.get", { by: "model" });
+  const unknown = groups.filter(({ estimated = 0 }) => estimated > 0);
+  if (unknown.length === 0) return [finding("pricesKnown")];
+  const example = '{"input": 3, "output": 15}';
+  return unknown.map(({ name }) =>
+    finding("priceUnknown", {
+      ...{ name: visible(name), example },
+      path: formatPath(["budgets", "prices", visible(name)]),
+    }),
   );
 }
 

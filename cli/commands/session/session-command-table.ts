@@ -23,7 +23,7 @@ const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "cost [sessionKey]",
-    summary: "tokens and money of the last turn, the conversation, and today",
+    summary: "tokens and money of the last turn, the conversation, today and this month",
     examples: ["session cost", "session cost agent:main:main --json"],
     load: async () => (await import("./session-commands.ts")).showCost,
   },

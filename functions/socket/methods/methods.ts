@@ -17,6 +17,7 @@ import { skillMethods } from "./skills.ts";
 import { tokenMethods } from "./tokens.ts";
 import { toolMethods } from "./tools.ts";
 import { payloadMethods, transferMethods } from "./transfer.ts";
+import { usageMethods } from "./usage.ts";
 import { workspaceHistoryMethods, workspaceMethods } from "./workspace.ts";
 
 /** Every method of the protocol and its handler. A method without a handler is a type error. */
@@ -30,6 +31,7 @@ export const methodTable: MethodTable = {
   ...transferMethods,
   ...configMethods,
   ...heartbeatMethods,
+  ...usageMethods,
   ...sessionMethods,
   ...historyMethods,
   ...objectMethods,

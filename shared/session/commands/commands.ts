@@ -8,6 +8,7 @@ import type { Writer } from "../inbox-entry.ts";
 import { patchSession, readSession } from "../sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "../state.ts";
 import { requestStop } from "../stop.ts";
+import { budgetCommand } from "./budget-command.ts";
 import { contextCommand } from "./context-command.ts";
 import { costCommand } from "./cost-command.ts";
 import { parseModelSelector } from "./directives.ts";
@@ -40,7 +41,14 @@ export const commandHelp: Record<CommandName, CommandHelp> = {
     argument: "[off|minimal|low|medium|high|xhigh or 0–5]",
     does: "show or set the thinking level",
   },
-  cost: { words: ["cost"], does: "show the tokens and money of the last turn, this conversation and today" },
+  cost: {
+    words: ["cost"],
+    does: "show the tokens and money of the last turn, this conversation, today and this month",
+  },
+  budget: {
+    words: ["budget"],
+    does: "show what today and this month cost, and how much of each budget is used",
+  },
   context: { words: ["context"], does: "show how full the context window is" },
   help: { words: ["help"], does: "this list" },
 };
@@ -104,6 +112,8 @@ export async function runCommand(
     case "cost":
       // A message of a channel shows nothing of other sessions.
       return { response: await costCommand(context, sessionKey, writer.role === undefined) };
+    case "budget":
+      return budgetCommand(context, sessionKey, writer);
     case "context":
       return { response: await contextCommand(context, sessionKey) };
     case "think":

@@ -1,7 +1,8 @@
-import type { CostResult, Spending } from "../../protocol/session-results.ts";
+import type { CostResult, Spending, SpendingOfAll } from "../../protocol/session-results.ts";
+import { savedText } from "../../spend/usage-text.ts";
 import { type CostContext, costOf } from "../spending.ts";
 
-/** `/cost` as a text: the last turn, the conversation, and today. `withAll`: of all sessions, too. */
+/** `/cost` as a text: the last turn, the conversation, and today. `withAll`: of all sessions today and this month, too. */
 export async function costCommand(
   context: CostContext,
   sessionKey: string,
@@ -11,13 +12,18 @@ export async function costCommand(
 }
 
 /** What a session's model calls took, as lines for people. */
-export function costText({ turn, session, today }: CostResult): string {
+export function costText({ turn, session, today, month }: CostResult): string {
   return [
     `Last turn: ${turn ? spendingText(turn) : "none yet"}`,
     `This conversation: ${spendingText(session)}`,
     `Today (${today.date}): ${spendingText(today.session)}`,
-    ...(today.all ? [`Today, all sessions: ${spendingText(today.all)}`] : []),
+    ...(today.all ? [`Today, all sessions: ${allText(today.all)}`] : []),
+    ...(month ? [`This month, all sessions: ${allText(month.all)}`] : []),
   ].join("\n");
+}
+
+function allText({ savedDollars = 0, ...spending }: SpendingOfAll): string {
+  return `${spendingText(spending)}${savedText(savedDollars)}`;
 }
 
 /** One spending as a text, such as `3 calls, 12,345 in (11,000 cached), 678 out, $0.0421`. */

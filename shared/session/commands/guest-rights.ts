@@ -32,6 +32,7 @@ export function guestRefusal(sessionKey: string, { name }: Command): string | un
     case "compact":
     case "context":
     case "cost":
+    case "budget":
     case "model":
     case "think":
       return `Only the owner of this agent may use /${name}.`;

@@ -12,6 +12,7 @@ export type CommandName =
   | "model"
   | "think"
   | "cost"
+  | "budget"
   | "context"
   | "help";
 
@@ -26,6 +27,7 @@ const names: Record<string, CommandName> = {
   t: "think",
   thinking: "think",
   cost: "cost",
+  budget: "budget",
   context: "context",
   help: "help",
   "?": "help",

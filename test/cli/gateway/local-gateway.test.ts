@@ -62,14 +62,15 @@ describe("the configured model of a local gateway", () => {
   let model: ModelSettings;
   let recorded: ModelSettings | undefined;
   let written: [path: string, value: unknown][];
+  let budgets: typeof defaults.budgets;
   const offline = { provider: "openai-compatible", id: "offline", baseUrl: "http://127.0.0.1:2/v1" };
   const mine = { provider: "anthropic", id: "mine" };
 
   beforeEach(() => {
-    [recorded, model, written] = [undefined, defaults.model, []];
+    [recorded, model, written, budgets] = [undefined, defaults.model, [], defaults.budgets];
   });
   const configuration: Pick<Dev["configuration"], "load" | "set"> = {
-    load: async () => ({ ...defaults, model }),
+    load: async () => ({ ...defaults, model, budgets }),
     async set(path, value) {
       written.push([path, value]);
       if (path === "model") model = value as ModelSettings;
@@ -88,10 +89,12 @@ describe("the configured model of a local gateway", () => {
     return configureModel(dev as unknown as Dev, chooseModel(env));
   };
 
-  it("is the offline model when there is no other, and is remembered as such", async () => {
+  it("is the offline model when there is no other, and is remembered as such and free", async () => {
     await configure({});
     expect(model).toEqual(offline);
     expect(recorded).toEqual(offline);
+    const free = { input: 0, output: 0 };
+    expect(written).toContainEqual(["budgets.prices.openai-compatible/offline", free]);
   });
 
   it("follows the offline model to its new address", async () => {
@@ -121,6 +124,8 @@ describe("the configured model of a local gateway", () => {
 
   it("is not written when it is already right", async () => {
     model = offline;
+    const prices = { "openai-compatible/offline": { input: 1, output: 1 } };
+    budgets = { ...defaults.budgets, prices };
     await configure({}, offline);
     expect(written).toEqual([]);
   });

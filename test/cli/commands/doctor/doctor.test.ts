@@ -24,16 +24,18 @@ describe("gsv doctor", () => {
   let accounts: object[];
   let failing: object[] | undefined;
   let standing: object[];
+  let models: object[];
   beforeEach(async () => {
     values = { model: { provider: "anthropic", id: "m" }, apiKeys: { anthropic: "***" }, channels: {} };
     accounts = [];
-    [failing, standing] = [undefined, []];
+    [failing, standing, models] = [undefined, [], []];
     gateway = await startFakeGateway({
       "config.get": ({ params: { path } }) => ({ path, value: values[path] ?? null }),
       "token.list": () => ({ tokens: [{}] }),
       "token.standing": () => ({ tokens: standing }),
       "channels.list": () => ({ channels: accounts.map(() => ({ channel: "telegram" })) }),
       "cron.status": () => ({ failing }),
+      "usage.get": () => ({ groups: models }),
       "channel.status": ({ params: { channel } }) => ({ channel, accounts }),
     });
   });
@@ -52,7 +54,8 @@ describe("gsv doctor", () => {
     expect([code, ok]).toEqual([0, true]);
     expect(checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
       ...["node ok", "config ok", "ports skipped", "gateway warning", "token ok", "admin ok"],
-      ...["model ok", "channels skipped", "sweep ok", "clock skipped", "region skipped", "quota skipped"],
+      ...["model ok", "prices ok", "channels skipped", "sweep ok", "clock skipped", "region skipped"],
+      "quota skipped",
     ]);
     const { stdout } = await gsv(["doctor"], { env: env() });
     expect(stdout).toContain(`✓ node      ${process.versions.node}; gsv ${version}`);
@@ -70,6 +73,23 @@ describe("gsv doctor", () => {
     });
     values.upgrade = { format: 2, minReader: 2 };
     expect((await run()).of("upgrade")).toBeUndefined();
+  });
+
+  it("names the models whose calls were charged by estimate, and how to set their price", async () => {
+    models = [
+      { name: "openai-compatible/llama", estimated: 2 },
+      { name: "anthropic/m", estimated: 0 },
+    ];
+    const { checks } = await run();
+    expect(checks.filter(({ check }) => check === "prices")).toEqual([
+      expect.objectContaining({
+        state: "warning",
+        found: expect.stringContaining("the price of openai-compatible/llama is unknown"),
+        todo: expect.stringContaining(
+          `gsv config set 'budgets.prices.openai-compatible/llama' '{"input": 3, "output": 15}'`,
+        ),
+      }),
+    ]);
   });
 
   it("lists the items that the gateway's sweep cannot handle", async () => {
