@@ -140,7 +140,8 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "session.stats": () => [{ params: session }],
   "session.cost": () => [{ params: session }],
   "session.context": () => [{ params: session }],
-  "usage.get": () => [{}, { params: { by: "kind" } }],
+  // Its answer consists of sums that the previous release does not record.
+  "usage.get": () => [],
   "budget.list": () => [{}],
   "budget.raise": () => [{ params: { id: "day", usd: 1, raiseId: "a" } }],
   "session.preview": () => [{ params: session }, { params: { sessionKey: kept } }],

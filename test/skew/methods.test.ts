@@ -87,7 +87,9 @@ function outcomesOf(writing: Version, reading: Version): Promise<Outcomes> {
 }
 
 /** Fields that the previous release passes on unread or does not write, and the state of an extraction, which it has not. */
-const ignored = ["cost", "unpriced", "extraction", "tail", "basis", "cached", "origins"];
+/** Sums of all sessions, which only the present release records. */
+const spending = ["all", "month", "used"];
+const ignored = ["cost", "unpriced", "extraction", "tail", "basis", "cached", "origins", ...spending];
 
 /**
  * What two versions must have in common in an outcome: its fields, the numbers of its entries, small counts, and short texts

@@ -19,7 +19,8 @@ export const setBudgets: Action = async (context, { args, options }) => {
   };
   const gateway = await context.gateway();
   const answer = await gateway.request("config.get", { path: "budgets.rules" });
-  const before = ("value" in answer ? answer.value : []) as BudgetRule[];
+  // A gateway of an earlier version has no budgets, and refuses the change.
+  const before = "value" in answer && Array.isArray(answer.value) ? (answer.value as BudgetRule[]) : [];
   const rules = args.reduce<BudgetRule[]>((all, assignment) => withRule(all, assignment, chosen), before);
   await gateway.request("config.set", { path: "budgets.rules", value: rules });
   const list = await gateway.request("budget.list", {});

@@ -4,6 +4,7 @@ import type { Memory } from "../../../shared/protocol/memory-schemas.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { Method } from "../../../shared/protocol/methods.ts";
 import type { Results, SkillsResult, TransferStatus } from "../../../shared/protocol/results.ts";
+import type { BudgetState, UsageFigures } from "../../../shared/protocol/usage.ts";
 import type { CommitEntry } from "../../../shared/protocol/workspace-history-schemas.ts";
 import { assistant } from "../../cli/fake-gateway.ts";
 
@@ -90,6 +91,15 @@ const transfer: TransferStatus = {
   ...{ sent: 0, received: 0, size: 0 },
 };
 
+const figures: UsageFigures = {
+  ...{ calls: 1, input: 1, output: 1, cacheRead: 0, cacheWrite: 0 },
+  ...{ dollars: 1, estimated: 0, savedDollars: 0 },
+};
+const budget: BudgetState = {
+  ...{ id: hostile, scope: "agent", of: hostile, per: "day", atLimit: "ask" },
+  ...{ unit: "usd", limit: 1, raised: 0, used: [{ amount: 0 }] },
+};
+
 /** The result of `config.get` without a path. */
 export const hostileConfiguration: Results["config.get"] = { config: { ...defaults, systemPrompt: hostile } };
 
@@ -125,6 +135,14 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
     session: spending,
     today: { date: hostile, session: spending, all: spending },
   },
+  "usage.get": {
+    today: { date: hostile, ...figures },
+    month: { since: hostile, ...figures },
+    total: { since: hostile, ...figures },
+    groups: [{ name: hostile, ...figures }],
+  },
+  "budget.list": { enabled: true, date: hostile, rules: [budget] },
+  "budget.raise": { ok: true, rule: budget },
   "session.context": {
     sessionKey: hostile,
     model: hostile,

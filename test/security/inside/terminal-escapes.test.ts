@@ -42,6 +42,8 @@ const others = [
 
 /** Arguments of commands that do not accept arbitrary text, and options that prevent questions. */
 const given: Record<string, string[]> = {
+  "budget set": ["day=2"],
+  "budget raise": [hostile, "5"],
   "config set": ["userTimezone", "UTC"],
   "session set": ["label", hostile],
   "channel add": ["telegram", "--from", "-"],
