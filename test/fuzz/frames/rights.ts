@@ -60,7 +60,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "skills.status",
       "skills.update",
     ],
-    ...["usage.get", "budget.list"],
+    ...["usage.get", "budget.list", "approval.list", "approval.get", "grant.list"],
     ...["cron.status", "cron.list", "cron.add", "cron.update", "cron.remove", "cron.run", "cron.runs"],
     ...["heartbeat.status", "heartbeat.trigger", "transfer.open", "transfer.status", "transfer.cancel"],
     ...transferEnds,
@@ -84,6 +84,7 @@ const reading = new Set([
   ...["object.list", "object.get", "object.history", "object.diff"],
   ...["config.get", "sessions.list", "session.get", "session.stats", "session.preview", "session.history"],
   ...["session.cost", "session.context", "usage.get", "budget.list"],
+  ...["approval.list", "approval.get", "grant.list"],
   ...[
     "session.transcript",
     "session.export",

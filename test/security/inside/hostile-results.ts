@@ -1,4 +1,5 @@
 import { defaults } from "../../../shared/configuration/defaults.ts";
+import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
 import type { CronJob } from "../../../shared/protocol/cron.ts";
 import type { Memory } from "../../../shared/protocol/memory-schemas.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
@@ -99,6 +100,14 @@ const budget: BudgetState = {
   ...{ id: hostile, scope: "agent", of: hostile, per: "day", atLimit: "ask" },
   ...{ unit: "usd", limit: 1, raised: 0, used: [{ amount: 0 }] },
 };
+
+const call = { tool: hostile, node: hostile, args: { command: hostile }, origins: [hostile], createdAt: 1 };
+const approval: Approval = {
+  ...{ id: hostile, kind: "tool", state: "denied", hash: "0".repeat(64), sessionKey: hostile },
+  ...{ runId: hostile, step: 0, callId: hostile, ...call, why: hostile, until: 2 },
+  answer: { decision: "deny", scope: "once", by: hostile, at: 1, note: hostile },
+};
+const grant: Grant = { id: hostile, scope: "always", agentId: hostile, ...call, createdBy: hostile, uses: 1 };
 
 /** The result of `config.get` without a path. */
 export const hostileConfiguration: Results["config.get"] = { config: { ...defaults, systemPrompt: hostile } };
@@ -293,6 +302,11 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   },
   "pair.approve": { approved: true, senderId: hostile, senderName: hostile, role: "guest" },
   "pair.reject": { rejected: true, senderId: hostile },
+  "approval.list": { approvals: [approval], count: 1 },
+  "approval.get": approval,
+  "approval.answer": { status: "already", decision: "deny", by: hostile, at: 1 },
+  "grant.list": { grants: [grant], count: 1 },
+  "grant.revoke": { ok: true, revoked: false },
   "token.create": { ...token, token: hostile },
   "token.list": { tokens: [{ ...token, connections: 1 }] },
   "token.revoke": { revoked: true, id: hostile },

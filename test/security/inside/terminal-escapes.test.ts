@@ -42,6 +42,9 @@ const others = [
 
 /** Arguments of commands that do not accept arbitrary text, and options that prevent questions. */
 const given: Record<string, string[]> = {
+  "approvals show": ["c5qswrjuz3w474cd"],
+  "approvals allow": ["c5qswrjuz3w474cd"],
+  "approvals deny": ["c5qswrjuz3w474cd", hostile],
   "budget set": ["day=2"],
   "budget raise": [hostile, "5"],
   "config set": ["userTimezone", "UTC"],
