@@ -102,13 +102,13 @@ async function archive(agent: Agent, writer: SessionWriter): Promise<void> {
   const { archivedTo, memories, mediaDeleted, messages, at } = resettingOf(writer);
   const { sessionId, updatedAt } = writer.state;
   if (messages === 0) return;
-  const key = archivedTo ?? (await archiveSession(agent, writer.state, at));
+  const origins = originsOfSession(writer.state, await agent.history.load(writer.state));
+  const key = archivedTo ?? (await archiveSession(agent, { ...writer.state, origins }, at));
   if (archivedTo === undefined) await keepForSearch(agent, key);
   // An earlier version that began this reset may have extracted them.
   const isOpen = memories === undefined && mediaDeleted === undefined;
   if (archivedTo !== undefined && !isOpen) return;
   const { compaction } = await agent.configuration.load();
-  const origins = originsOfSession(writer.state, await agent.history.load(writer.state));
   const extracting = { sessionId, archive: key, queuedAt: at, at: updatedAt, origins };
   await writer.commit([
     set(["resetting", "archivedTo"], key),

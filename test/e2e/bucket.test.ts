@@ -202,10 +202,14 @@ describe("storage-layout.md, Read/Write Summary", () => {
 });
 
 describe("every object, as any S3 client sees it", () => {
-  it("workspace files are Markdown without metadata", () => {
+  const read = { origins: "machine%3Alaptop" };
+
+  it("workspace files are Markdown; the metadata says whose words they contain", () => {
     for (const [key, { contentType, metadata }] of after) {
       if (!key.endsWith(".md") || key === Key) continue;
-      expect([key, contentType, metadata]).toEqual([key, markdown, {}]);
+      // The day's notes are from a conversation that has read a machine's answer.
+      const expected = key.includes("/memory/") ? read : {};
+      expect([key, contentType, metadata]).toEqual([key, markdown, expected]);
     }
     expect(String(after.get("agents/main/skills/tea/SKILL.md")?.body)).toBe(skill);
   });
@@ -224,6 +228,7 @@ describe("every object, as any S3 client sees it", () => {
       sessionkey: "agent%3Amain%3Amain",
       sessionid: sessionId,
       agentid: "main",
+      ...read,
       messagecount: "11",
       archivedat: expect.stringMatching(/^\d{13}$/),
       inputtokens: expect.stringMatching(/^[1-9]\d*$/),
@@ -241,6 +246,7 @@ describe("every object, as any S3 client sees it", () => {
       sessionkey: "agent%3Amain%3Amain",
       sessionid: sessionId,
       agentid: "main",
+      ...read,
       partnumber: at,
       messagecount: String(live.length - 10),
       archivedat: at,

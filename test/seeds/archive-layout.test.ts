@@ -21,7 +21,7 @@ beforeAll(() => sessions.start());
 beforeEach(() => sessions.renew());
 afterAll(() => sessions.close());
 
-/** The seed's example lines. */
+/** The seed's example lines. They do not say where they came from, so their `origins` are unknown. */
 const exampleLines = [
   '{"role":"user","content":"Hello","timestamp":1708300000000}',
   '{"role":"assistant","content":[{"type":"text","text":"Hi there!"}],"timestamp":1708300001000}',
@@ -73,12 +73,13 @@ describe("storage-layout.md, agents/{agentId}/sessions/{sessionId}.jsonl.gz", ()
     ["inputTokens", () => "100"],
     ["outputTokens", () => "20"],
     ["totalTokens", () => "120"],
+    ["origins", () => "unknown"],
   ])("custom metadata: %s", (name, expected) => {
     expect(head.metadata[name]).toBe(expected(before));
   });
 
   it("custom metadata: nothing else", () => {
-    expect(Object.keys(head.metadata)).toHaveLength(8);
+    expect(Object.keys(head.metadata)).toHaveLength(9);
   });
 });
 
@@ -148,12 +149,13 @@ describe("storage-layout.md, agents/{agentId}/sessions/{sessionId}-part{timestam
     ["partNumber", () => String(lastActivity)],
     ["messageCount", () => "7"],
     ["archivedAt", () => String(lastActivity)],
+    ["origins", () => "unknown"],
   ])("custom metadata: %s", (name, expected) => {
     expect(head.metadata[name]).toBe(expected(before));
   });
 
   it("custom metadata: nothing else", () => {
-    expect(Object.keys(head.metadata)).toHaveLength(6);
+    expect(Object.keys(head.metadata)).toHaveLength(7);
   });
 });
 
