@@ -8,7 +8,7 @@ import type { Gateway } from "../../../functions/socket/gateway.ts";
 import { sweep } from "../../../functions/timer/sweep.ts";
 import { expireTools, type Timer } from "../../../functions/timer/timer.ts";
 import { createMemoryStore } from "../../../local/items/item-store.ts";
-import { tableOver } from "../../../local/world/local-table.ts";
+import { createMemoryTable, tableOver } from "../../../local/world/local-table.ts";
 import { answerRequest } from "../../../shared/approvals/answer.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
@@ -22,6 +22,7 @@ import {
 } from "../../../shared/protocol/messages.ts";
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { submitMessage } from "../../../shared/session/intake.ts";
+import { openBook } from "../../../shared/spend/book.ts";
 import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
 import { noteSent } from "../said.ts";
 import { bucketOver } from "./bucket.ts";
@@ -238,6 +239,8 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
   };
   return only<Agent>("agent", {
     ...intake,
+    // `test/spend` explores what sessions pay. The model's calls cost nothing here.
+    book: openBook({ ...intake, table: createMemoryTable(), tell: async () => {} }),
     sockets: { post, close: async () => {} },
     schedules: schedulesOf(surroundings),
     broadcast: only<Agent["broadcast"]>("broadcast", {
