@@ -9,8 +9,8 @@ import type { Peer } from "../support/peer.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 const contextWindow = 8000;
-/** Enough for two compactions: the first after about twelve turns, the next ones five turns apart. */
-const turns = 22;
+/** Enough for two compactions: the first after about twenty turns, the next ones a few turns apart. */
+const turns = 34;
 
 let stack: Stack;
 let model: ModelServer;

@@ -43,6 +43,8 @@ beforeAll(async () => {
     return isTool ? { toolCalls: [{ name, arguments: {} }] } : fault;
   });
   dev = await startDev({ dir: join(cwd, ".gsv") });
+  // An interrupted call is charged its whole reservation, and these are many.
+  await dev.configuration.set("budgets", { enabled: false });
   gateway = await openGateway(dev.url, dev.token);
 });
 afterEach(leaveTerminals);
