@@ -94,8 +94,10 @@ async function runOn(agent: Agent, writer: SessionWriter, peers: ConnectedPeers,
   if (writer.state.stop === run.runId) return endStopped(agent, writer, peers, run);
   if (run.phase === "model") return runStep(agent, writer, peers, await resumeRun(agent, writer, run));
   if (run.phase === "tools") return toolStep(agent, writer, peers, run);
-  await deliverReply(agent, writer, run, peers);
-  await writer.account.settle(payerOf(run, writer.sessionKey));
+  await Promise.all([
+    deliverReply(agent, writer, run, peers),
+    writer.account.settle(payerOf(run, writer.sessionKey)),
+  ]);
   return endRun(agent, writer);
 }
 

@@ -192,7 +192,7 @@ async function sendTo(
 /**
  * Sends the first part of an answer in place of the deferred response, and other parts as follow-ups. If the
  * response was already replaced, it is either this text, sent before a crash, or another answer, which is
- * kept.
+ * kept. Without knowing which, nothing is sent.
  */
 async function sendByInteraction(
   account: ChannelAccount,
@@ -205,8 +205,9 @@ async function sendByInteraction(
   const original = { ...request, path: `${webhook}/messages/@original` };
   const current =
     replyToId === undefined ? undefined : await callDiscord(account, { ...original, method: "GET" });
-  const shown = current?.ok ? current.message : undefined;
-  if (current?.ok && text !== undefined && shown?.content === text) return current;
+  if (current && !current.ok) return current;
+  const shown = current?.message;
+  if (current && text !== undefined && shown?.content === text) return current;
   const isReplaced = !current || Boolean(shown?.content) || (shown?.attachments ?? []).length > 0;
   if (isReplaced) return callDiscord(account, { ...request, ...content, path: webhook });
   return callDiscord(account, { ...original, ...content, method: "PATCH" });

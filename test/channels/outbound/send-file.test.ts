@@ -232,6 +232,15 @@ describe("a file on Discord", () => {
     expect(discord.messages).toEqual([]);
   });
 
+  it("replaces no answer while Discord does not say whether there is one", async () => {
+    const answered = interaction("an answer");
+    discord.fail("GET", { status: 500, body: "{}" });
+    expect(await send(photo, answered, "7")).toMatchObject({ status: "retry" });
+    expect(discord.interactions.get("t")?.original).toMatchObject({ content: "an answer", attachments: [] });
+    await send(photo, answered, "7");
+    expect(discord.interactions.get("t")?.followups).toMatchObject([{ attachments: [{}] }]);
+  });
+
   it("that is too large fails with the reason", async () => {
     expect(await send({ ...plan, body: Buffer.alloc(11 * 1024 * 1024) })).toEqual({
       status: "failed",
