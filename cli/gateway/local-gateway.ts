@@ -57,6 +57,7 @@ export async function configureModel(dev: Dev, choice: ModelChoice | undefined):
     isSame(configured, defaults.model) || isSame(configured, dev.model) || isOffline(configured);
   if (choice !== undefined) {
     if (choice.apiKey) await dev.configuration.set(`apiKeys.${choice.settings.provider}`, choice.apiKey);
+    if (choice.isFree) await makeFree(dev, choice.settings);
     if (choice.named || isReplaceable) return use(dev, choice.settings, configured, choice.because);
   } else if (isSame(configured, defaults.model) || isOffline(configured)) {
     const settings = await dev.offlineModel();

@@ -1,3 +1,4 @@
+import { isLoopback } from "../http/browser-guard.ts";
 import type { ModelSettings } from "./dev-state.ts";
 
 type Environment = Record<string, string | undefined>;
@@ -9,6 +10,8 @@ export interface ModelChoice {
   apiKey?: string;
   /** Whether GSV_MODEL names this model. It then takes precedence over the configured one. */
   named: boolean;
+  /** A server of this machine that needs no key: nobody bills its calls. */
+  isFree: boolean;
   /** User-readable reason of the choice. */
   because: string;
 }
@@ -43,11 +46,13 @@ export function chooseModel(env: Environment): ModelChoice | undefined {
     if (!id) throw new Error("GSV_MODEL_BASE_URL is set without GSV_MODEL; name the server's model there");
     if (!URL.canParse(baseUrl))
       throw new Error("GSV_MODEL_BASE_URL is not a url, such as http://127.0.0.1:11434/v1");
+    const isFree = !apiKey && isLoopback(new URL(baseUrl).hostname);
     return {
       settings: { provider: compatibleProvider, id, baseUrl },
       ...(apiKey ? { apiKey } : {}),
       named: true,
-      because: `GSV_MODEL_BASE_URL, ${baseUrl}`,
+      isFree,
+      because: `GSV_MODEL_BASE_URL, ${baseUrl}${isFree ? "; counted as free" : ""}`,
     };
   }
   const found = keyed.find(({ variable }) => env[variable]);
@@ -57,7 +62,13 @@ export function chooseModel(env: Environment): ModelChoice | undefined {
     return undefined;
   }
   const settings = { provider: found.provider, id: id || defaultModels[found.provider] };
-  return { settings, apiKey: env[found.variable], named: Boolean(id), because: found.variable };
+  return {
+    settings,
+    apiKey: env[found.variable],
+    named: Boolean(id),
+    isFree: false,
+    because: found.variable,
+  };
 }
 
 /** Whether these settings name the built-in offline model, of this or an earlier start. */

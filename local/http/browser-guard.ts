@@ -3,6 +3,11 @@ import type { IncomingHttpHeaders } from "node:http";
 /** Names of this machine. The servers listen on 127.0.0.1 only. */
 const loopbackHosts: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
 
+/** Whether a host, as in `URL.hostname`, is this machine. */
+export function isLoopback(host: string): boolean {
+  return loopbackHosts.includes(host);
+}
+
 /** What an endpoint of this machine accepts. */
 export interface Accepted {
   /** Names of hosts, without a port, under which a tunnel or proxy forwards requests. */

@@ -204,6 +204,7 @@ async function configure(
   const configuration = openConfiguration(table, openSsmSecrets(String(cloud.env.SSM_PREFIX)));
   await configuration.set("model", { provider: "openai-compatible", id: "m", baseUrl: model.url });
   await configuration.set("apiKeys.openai-compatible", "key");
+  await configuration.set("budgets.prices", { "openai-compatible/m": { input: 0, output: 0 } });
   await configuration.set("timeouts.llmMs", modelTimeoutMs);
   await configuration.set("session.defaultResetPolicy", { mode: "manual" });
   await configuration.set("session.dmScope", dmScope);

@@ -101,9 +101,7 @@ function environment({ inspectable, modelUrl }: GatewayOptions): NodeJS.ProcessE
     PATH,
     HOME: makeFolder("home"),
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
-    ...(modelUrl === undefined
-      ? {}
-      : { GSV_MODEL_BASE_URL: modelUrl, GSV_MODEL: "instant", GSV_MODEL_API_KEY: "key" }),
+    ...(modelUrl === undefined ? {} : { GSV_MODEL_BASE_URL: modelUrl, GSV_MODEL: "instant" }),
     ...(inspectable ? { NODE_OPTIONS: "--inspect-port=0" } : {}),
   };
 }

@@ -97,6 +97,19 @@ describe("the configured model of a local gateway", () => {
     expect(written).toContainEqual(["budgets.prices.openai-compatible/offline", free]);
   });
 
+  it.each([
+    ["http://127.0.0.1:1/v1", undefined, true],
+    ["http://[::1]:1/v1", undefined, true],
+    ["http://127.0.0.1:1/v1", "a key", false],
+    ["https://models.example/v1", undefined, false],
+  ])("is free at %s with the key %s: %s", async (GSV_MODEL_BASE_URL, key, isFree) => {
+    const env = { GSV_MODEL_BASE_URL, GSV_MODEL: "qwen3", ...(key ? { GSV_MODEL_API_KEY: key } : {}) };
+    const { because } = await configure(env);
+    const paths = written.map(([path]) => path);
+    expect(paths.includes("budgets.prices.openai-compatible/qwen3")).toBe(isFree);
+    expect(because.endsWith("counted as free")).toBe(isFree);
+  });
+
   it("follows the offline model to its new address", async () => {
     model = { ...offline, baseUrl: "http://127.0.0.1:1/v1" };
     await configure({}, model);
