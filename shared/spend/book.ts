@@ -27,8 +27,6 @@ export interface Book {
   table: Table;
   now: () => number;
   budgets(): Promise<Configuration["budgets"]>;
-  /** The day now, in the user's timezone. */
-  today(): Promise<string>;
   /** @param from the day, if it is not over yet by another clock */
   sums(maxAgeMs?: number, from?: string): Promise<Sums>;
   /** Remembers a day's item as it was just written. */
@@ -83,7 +81,6 @@ export function openBook({ table, configuration, now, tell }: BookSources): Book
     table,
     now,
     budgets,
-    today,
     tell,
     async sums(maxAgeMs = freshMs, from = "") {
       const now = await today();

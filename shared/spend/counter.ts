@@ -12,7 +12,7 @@ import {
 } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Table } from "../world/world.ts";
 import { type Amounts, minus } from "./amounts.ts";
-import { type DayView, dayKey, type Entry, expiryOf, writeEntry } from "./day-view.ts";
+import { type DayView, dayKey, type Entry, entryOf, expiryOf, writeEntry } from "./day-view.ts";
 
 /** Of a kind's latest runs this many are kept; up to twice as many are stored. */
 const keptRuns = 50;
@@ -42,7 +42,7 @@ export async function contribute(
   contribution: Contribution,
 ): Promise<Item | undefined> {
   const { name, entry, rows, ended, most } = contribution;
-  const known = view.entries.get(name);
+  const known = entryOf(view, name);
   const conditions: Condition[] = [
     known ? equal(`b:${name}`, writeEntry(known)) : absent(`b:${name}`),
     ...Object.entries(most).map(([scope, max]) => any(absent(`m:${scope}`), atMost(`m:${scope}`, max))),

@@ -19,8 +19,8 @@ export interface DayView {
   /** `YYYY-MM-DD`. */
   date: string;
   sums: Amounts;
-  /** By the hash of a session's key. */
-  entries: ReadonlyMap<string, Entry>;
+  /** By the hash of a session's key, as stored: see `entryOf`. */
+  entries: ReadonlyMap<string, string>;
   /**
    * Reports, by `kind|agent|channel|job|provider/model`: calls, tokens (input, output, cacheRead, cacheWrite), μ$, calls with an
    * unknown price, μ$ that the provider's cache saved.
@@ -41,30 +41,45 @@ export const expiryOf = (date: string): number => Date.parse(`${date}T00:00:00Z`
 
 export const writeEntry = ({ epoch, n, amounts }: Entry): string => `${epoch} ${n} ${writeAmounts(amounts)}`;
 
-function readEntry(text: string): Entry {
+/** What one session has contributed. @param name the hash of its key */
+export function entryOf({ entries }: DayView, name: string): Entry | undefined {
+  const text = entries.get(name);
+  if (text === undefined) return undefined;
   const [epoch, n, amounts = ""] = text.split(" ");
   return { epoch: Number(epoch), n: Number(n), amounts: readAmounts(amounts) };
 }
 
-/** Reads a day's item; an absent one is an empty day. */
-export function toView(date: string, item: Item | undefined): DayView {
-  const under = (prefix: string) =>
-    Object.entries(item ?? {}).flatMap(([name, value]) =>
-      name.startsWith(prefix) ? [[name.slice(prefix.length), value] as const] : [],
-    );
-  const numbers = (prefix: string) =>
-    Object.fromEntries(under(prefix).map(([name, value]) => [name, Number(value)]));
-  const lists = (prefix: string) =>
-    new Map(under(prefix).map(([name, value]) => [name, Array.isArray(value) ? value.map(Number) : []]));
-  return {
-    date,
-    sums: numbers("m:"),
-    entries: new Map(under("b:").map(([name, value]) => [name, readEntry(String(value))])),
-    rows: lists("r:"),
-    raises: numbers("x:"),
-    marks: numbers("w:"),
-    runs: lists("q:"),
-  };
+/** Reads a day's item; an absent one is an empty day. It has an attribute for each session, so this is one pass. */
+export function toView(date: string, item: Item = {}): DayView {
+  const sums: Record<string, number> = {};
+  const raises: Record<string, number> = {};
+  const marks: Record<string, number> = {};
+  const entries = new Map<string, string>();
+  const [rows, runs] = [new Map<string, number[]>(), new Map<string, number[]>()];
+  for (const [attribute, value] of Object.entries(item)) {
+    const name = attribute.slice(2);
+    const list = () => (Array.isArray(value) ? value.map(Number) : []);
+    switch (attribute.slice(0, 2)) {
+      case "b:":
+        entries.set(name, String(value));
+        break;
+      case "m:":
+        sums[name] = Number(value);
+        break;
+      case "x:":
+        raises[name] = Number(value);
+        break;
+      case "w:":
+        marks[name] = Number(value);
+        break;
+      case "r:":
+        rows.set(name, list());
+        break;
+      case "q:":
+        runs.set(name, list());
+    }
+  }
+  return { date, sums, entries, rows, raises, marks, runs };
 }
 
 /** The day's view, as stored now. */

@@ -3,7 +3,7 @@ import { type Amounts, minus, plus } from "./amounts.ts";
 import { type Book, extraOf, type Sums } from "./book.ts";
 import { publicText, refusalText } from "./budget-refusal.ts";
 import { contribute } from "./counter.ts";
-import { type DayView, type Entry, readDay, writeEntry } from "./day-view.ts";
+import { type DayView, type Entry, entryOf, readDay, writeEntry } from "./day-view.ts";
 import { entryName } from "./entry-name.ts";
 import { type Bound, boundPrice, fitLimits, leastPrice, type UsedLimit } from "./fit.ts";
 import {
@@ -235,7 +235,7 @@ export class SessionAccount {
       this.#before = {};
       this.#paid = beginDay(view.date, before);
     } else if (!this.#paid) this.#paid = before;
-    const entry = view.entries.get(this.#name);
+    const entry = entryOf(view, this.#name);
     if (entry && this.#isFenced) this.#foldLost(entry);
     else if (!this.#isFenced) this.#rebase(entry);
   }
@@ -267,7 +267,7 @@ export class SessionAccount {
 
   #used(limits: readonly Limit[], { day, earlier }: Sums): UsedLimit[] {
     const paid = this.#now;
-    const entry = day.entries.get(this.#name)?.amounts ?? {};
+    const entry = entryOf(day, this.#name)?.amounts ?? {};
     return limits.map((limit) => {
       const { scope, rule } = limit;
       if (isOwn(scope)) return { ...limit, used: { ...paid.session, ...paid.runSpent }[scope] ?? 0 };
@@ -292,7 +292,7 @@ export class SessionAccount {
     for (let tries = 0; tries < maxTries; tries++) {
       const sums = await this.#sums(tries === 0 ? undefined : 0);
       const { day } = sums;
-      const known = day.entries.get(this.#name);
+      const known = entryOf(day, this.#name);
       if (this.#isFenced && known && known.epoch > this.#epoch) return "lost";
       const paid = this.#now;
       const entry = { epoch: this.#epoch, n: paid.n, amounts: contributionOf(paid) };
@@ -346,7 +346,7 @@ export class SessionAccount {
     const { day, ...entry } = closing;
     for (let tries = 0; tries < maxTries; tries++) {
       const view = await readDay(this.#book.table, day);
-      const known = view.entries.get(this.#name);
+      const known = entryOf(view, this.#name);
       // Nothing is lowered that a lost holder may have spent.
       if (!known || known.epoch > entry.epoch || known.n > entry.n || writeEntry(known) === writeEntry(entry))
         break;

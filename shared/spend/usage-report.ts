@@ -1,7 +1,7 @@
 import type { UsageFigures, UsageGroup, UsageGroupEntry, UsageResult } from "../protocol/usage.ts";
 import { addDays } from "../runtime/zoned-time.ts";
 import type { Table } from "../world/world.ts";
-import { type DayView, readDays } from "./day-view.ts";
+import { type DayView, entryOf, readDays } from "./day-view.ts";
 import { entryName } from "./entry-name.ts";
 
 /** The oldest day of a report, before today: days are kept for a little longer. */
@@ -80,13 +80,15 @@ function bySession(days: readonly DayView[], sessionKeys: readonly string[]): Us
     sessionKeys.flatMap((key) => [true, false].map((hasLease) => [entryName(key, hasLease), key] as const)),
   );
   const entries = groupBy(
-    days.flatMap((day) => [...day.entries]),
-    ([name]) => names.get(name) ?? "",
+    days.flatMap((day) =>
+      [...day.entries.keys()].map((name) => ({ name, amounts: entryOf(day, name)?.amounts })),
+    ),
+    ({ name }) => names.get(name) ?? "",
   );
   return dearestFirst(
     [...entries].map(([name, found]) => ({
       name,
-      dollars: dollars(found.reduce((sum, [, { amounts }]) => sum + (amounts.all ?? 0), 0)),
+      dollars: dollars(found.reduce((sum, { amounts }) => sum + (amounts?.all ?? 0), 0)),
     })),
   );
 }
