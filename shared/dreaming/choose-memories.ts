@@ -1,6 +1,7 @@
 import type { DreamVerdict, Memory } from "../protocol/memory-schemas.ts";
 import { termsOf } from "../recall/words.ts";
 import { findSecret } from "../runtime/secret-shapes.ts";
+import { promptFiles } from "../workspace/workspace-paths.ts";
 import type { DreamSettings } from "./dream-settings.ts";
 import type { Promotion } from "./dream-texts.ts";
 import { type RecallHit, type Signals, scoreOf, signalsOf } from "./recall-signals.ts";
@@ -80,8 +81,9 @@ function reasonAgainst(
   if (secret) return `${secretReason} (${secret})`;
   const shape = noSentence(memory.text);
   if (shape) return shape;
-  if (memory.places.some(({ path }) => path === "MEMORY.md") || isPresent(memory.text, present))
-    return "already in MEMORY.md";
+  const inPrompt = memory.places.find(({ path }) => path === promptFiles.memory || path === promptFiles.user);
+  if (inPrompt || isPresent(memory.text, present))
+    return `already in ${inPrompt?.path ?? promptFiles.memory}`;
   const { recallCount, uniqueQueries, uniqueDays } = signals;
   if (recallCount < settings.minRecallCount)
     return `recalled ${recallCount} of ${settings.minRecallCount} times`;

@@ -20,10 +20,10 @@ const diaryPath = "DREAMS.md";
 /** Maximum number of files read in parallel. */
 const atOnce = 16;
 
-/** The files with an agent's memories: MEMORY.md and the daily notes. Create one per warm function: it caches. */
+/** The files with an agent's memories: MEMORY.md, USER.md and the daily notes. Create one per warm function: it caches. */
 export interface MemoryFiles {
   /**
-   * Every memory that a session may see: MEMORY.md's first, then the newest day's. A memory in several files occurs once for
+   * Every memory that a session may see: MEMORY.md's first, then USER.md's, then the newest day's. A memory in several files occurs once for
    * each.
    */
   list(agentId: string, audience: Audience): Promise<MemoryLine[]>;
@@ -58,13 +58,16 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
       const lines = (isAll ? readAllMemories : readMemories)(key.slice(prefix.length), content ?? "");
       return withOrigins(lines, reader.originsOf(key));
     };
-    const [longTerm, notes] = await Promise.all([
+    const [longTerm, owner, notes] = await Promise.all([
       bucket.list(prefix + promptFiles.memory),
+      bucket.list(prefix + promptFiles.user),
       bucket.list(`${prefix}memory/`, isAll ? undefined : "/"),
     ]);
-    const files = [...longTerm.objects.slice(0, 1), ...notes.objects.toReversed()].filter(
-      ({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)),
-    );
+    const files = [
+      ...longTerm.objects.slice(0, 1),
+      ...owner.objects.slice(0, 1),
+      ...notes.objects.toReversed(),
+    ].filter(({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)));
     await index.fill(agentId, files);
     const memories: MemoryLine[] = [];
     for (let at = 0; at < files.length; at += atOnce)

@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Origins } from "../origins/origins.ts";
+import { isTableRow, itemStart, type MarkdownBlock, readMarkdown, strikeCells } from "./markdown-blocks.ts";
 
-/** One memory: a list item in MEMORY.md or in a day's notes. */
+/** One memory: a paragraph, a list item or a table row of MEMORY.md, USER.md or a day's notes. */
 export interface MemoryLine {
   /** Derived from the text: the same text in two files is one memory. 16 hex digits. */
   id: string;
   text: string;
   /** Its file, relative to the workspace. */
   path: string;
-  /** Number of its line in the file, from 1 on. */
+  /** Number of its first line in the file, from 1 on. */
   line: number;
   /** Whose words the file contains, besides the owner's. */
   origins?: Origins;
@@ -47,60 +48,68 @@ function normalized(text: string): string {
     .replace(/[.。]$/, "");
 }
 
-/** The memories of a file, without struck-out ones (`~~…~~`) and code blocks. */
+/** The memories of a file, without struck-out ones (`~~…~~`), code, headings and comments. */
 export function readMemories(path: string, content: string): MemoryLine[] {
-  return readLines(path, content).flatMap(({ isStruck, ...memory }) => (isStruck ? [] : [memory]));
+  return readBlocks(content).flatMap((block) => (block.isStruck ? [] : [memoryOf(path, block)]));
 }
 
 /** The memories of a file, including struck-out ones. */
 export function readAllMemories(path: string, content: string): MemoryLine[] {
-  return readLines(path, content).map(({ isStruck: _, ...memory }) => memory);
+  return readBlocks(content).map((block) => memoryOf(path, block));
+}
+
+function memoryOf(path: string, { text, first }: MemoryBlock): MemoryLine {
+  return { id: memoryId(text), text, path, line: first + 1 };
 }
 
 /** The file without a memory, whether or not it is struck out. */
 export function withoutMemory(content: string, id: string): string {
-  const gone = linesOf(readAllMemories("", content), id);
+  const gone = new Set<number>();
+  for (const { text, first, last } of readBlocks(content))
+    if (memoryId(text) === id) for (let i = first; i <= last; i++) gone.add(i);
   if (gone.size === 0) return content;
   return content
     .split("\n")
-    .filter((_, i) => !gone.has(i + 1))
+    .filter((_, i) => !gone.has(i))
     .join("\n");
 }
 
 /** The file with a memory struck out: it stays readable, but is no longer a memory. */
 export function withMemoryStruck(content: string, id: string): string {
-  const struck = linesOf(readMemories("", content), id);
-  return content
-    .split("\n")
-    .map((line, i) => (struck.has(i + 1) ? strike(line.trimEnd()) : line))
-    .join("\n");
-}
-
-function strike(line: string): string {
-  const [start = ""] = /^\s{0,3}[-*] +/.exec(line) ?? [];
-  return `${start}~~${line.slice(start.length)}~~`;
+  const lines = content.split("\n");
+  for (const { text, first, last, isStruck } of readBlocks(content)) {
+    if (isStruck || memoryId(text) !== id) continue;
+    if (isTableRow(lines[first] ?? "")) {
+      lines[first] = strikeCells(lines[first] ?? "");
+      continue;
+    }
+    const [start = ""] = itemStart.exec(lines[first] ?? "") ?? [];
+    lines[first] = `${start}~~${lines[first]?.slice(start.length).trimStart()}`;
+    lines[last] = `${lines[last]?.trimEnd()}~~`;
+  }
+  return lines.join("\n");
 }
 
 /** The file with a memory appended, unless it contains it. */
 export function withMemory(content: string, text: string): string {
-  if (linesOf(readMemories("", content), memoryId(text)).size > 0) return content;
+  const id = memoryId(text);
+  if (readMemories("", content).some((memory) => memory.id === id)) return content;
   const start = content === "" || content.endsWith("\n") ? content : `${content}\n`;
   return `${start}- ${memoryText(text)}\n`;
 }
 
-function linesOf(memories: readonly MemoryLine[], id: string): ReadonlySet<number> {
-  return new Set(memories.flatMap((memory) => (memory.id === id ? [memory.line] : [])));
+/** A block whose text is a memory. */
+interface MemoryBlock extends MarkdownBlock {
+  isStruck: boolean;
 }
 
-/** The list items of a Markdown text, each on one line. */
-function readLines(path: string, content: string): (MemoryLine & { isStruck: boolean })[] {
-  let isCode = false;
-  return content.split("\n").flatMap((whole, i) => {
-    if (/^\s{0,3}(```|~~~)/.test(whole)) isCode = !isCode;
-    const [, item = ""] = /^\s{0,3}[-*] +(\S.*)$/.exec(whole) ?? [];
-    const shown = isCode ? "" : withoutScore(item.trim());
+/** The memories of a Markdown text. A field without a value, an introduction (`Allergies:`) and a note in parentheses are none. */
+function readBlocks(content: string): MemoryBlock[] {
+  return readMarkdown(content).flatMap((block) => {
+    const shown = withoutScore(block.text);
     const isStruck = /^~~.*~~$/.test(shown);
     const text = isStruck ? withoutScore(shown.slice(2, -2).trim()) : shown;
-    return text === "" ? [] : [{ id: memoryId(text), text, path, line: i + 1, isStruck }];
+    const isNone = text === "" || /:[*_]*$/.test(text) || /^_?\([^()]*\)_?$/.test(text);
+    return isNone ? [] : [{ ...block, text, isStruck }];
   });
 }

@@ -66,6 +66,8 @@ describe("a memory", () => {
     await write("MEMORY.md", "- long-term\n");
     await write(note, "- of the day\n");
     expect(await texts("", "main")).toEqual(["long-term", "of the day"]);
+    await write("USER.md", "- **Name:** Ada\n- **Timezone:**\n");
+    expect(await texts("", "own")).toEqual(["**Name:** Ada", "of the day"]);
     expect(await texts("", "direct")).toEqual(["of the day"]);
     expect(await texts("", "shared")).toEqual([]);
     await expect(memories().remember(use("shared"), "planted", origin)).rejects.toMatchObject({ code: 403 });

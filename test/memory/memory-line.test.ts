@@ -11,21 +11,43 @@ const file = `# Notes
 
 - Ada likes **tea**.
 * another
-  not an item of its own
-1. not a list of dashes
+  continued
+1. a numbered fact
++ with a plus
+    - nested deeply
 - ~~old news~~
+Birthdays:
 \`\`\`sh
 - rm -rf /
 \`\`\`
+The house was built
+in 1931.
+
+<!-- a comment
+- within -->
+Rooms
+-----
+| Who | Room |
+|-----|------|
+| Ada | attic |
+| ~~Bo~~ | ~~cellar~~ |
+(Nothing yet.)
+- **Name:**
+
 - User's timezone is Bogota _(score=0.42, hits=5, days=3)_
 `;
 
 describe("memories of a file", () => {
-  it("are the items of its lists, without what is struck out or code", () => {
+  it("are its paragraphs, list items and table rows, without what is struck out, code, headings and empty fields", () => {
     expect(readMemories("MEMORY.md", file).map(({ text, line }) => [line, text])).toEqual([
       [3, "Ada likes **tea**."],
-      [4, "another"],
-      [11, "User's timezone is Bogota"],
+      [4, "another continued"],
+      [6, "a numbered fact"],
+      [7, "with a plus"],
+      [8, "nested deeply"],
+      [14, "The house was built in 1931."],
+      [23, "Who: Ada, Room: attic"],
+      [28, "User's timezone is Bogota"],
     ]);
   });
 
@@ -34,7 +56,7 @@ describe("memories of a file", () => {
     expect(id).toMatch(/^[0-9a-f]{16}$/);
     for (const same of ["ada  LIKES tea.", "Ada\tlikes tea"]) expect(memoryId(same)).toBe(id);
     expect(memoryId("Ada likes teas")).not.toBe(id);
-    expect(readMemories("", file)[2]?.id).toBe(memoryId("User's timezone is Bogota"));
+    expect(readMemories("", file).at(-1)?.id).toBe(memoryId("User's timezone is Bogota"));
   });
 
   it("are added once, struck out, and taken out, and nothing else changes", () => {
@@ -52,6 +74,26 @@ describe("memories of a file", () => {
     expect(withoutMemory(withMemoryStruck(file, promoted), promoted)).toBe(rest);
   });
 
+  it.each([
+    ["another continued", "* another\n  continued\n", "* ~~another\n  continued~~\n"],
+    ["nested deeply", "    - nested deeply\n", "    - ~~nested deeply~~\n"],
+    [
+      "The house was built in 1931.",
+      "The house was built\nin 1931.\n",
+      "~~The house was built\nin 1931.~~\n",
+    ],
+    ["Who: Ada, Room: attic", "| Ada | attic |\n", "| ~~Ada~~ | ~~attic~~ |\n"],
+  ])("of every shape are struck out and removed as a whole: %s", (text, written, struck) => {
+    const id = memoryId(text);
+    expect(file).toContain(written);
+    const after = withMemoryStruck(file, id);
+    expect(after).toBe(file.replace(written, struck));
+    expect(readMemories("", after).some((memory) => memory.id === id)).toBe(false);
+    expect(withMemoryStruck(after, id)).toBe(after);
+    expect(withoutMemory(after, id)).toBe(withoutMemory(file, id));
+    expect(withoutMemory(file, id)).toBe(file.replace(written, ""));
+  });
+
   it("are the same when they are added with a score that dreaming wrote behind them", () => {
     expect(withMemory("", "x _(score=0.42, hits=5, days=3)_")).toBe("- x\n");
     expect(withMemory("- x _(score=0.42)_\n", "x _(score=0.5)_")).toBe("- x _(score=0.42)_\n");
@@ -62,7 +104,12 @@ describe("memories of a file", () => {
   });
 
   it("cost no more time the longer a line is", () => {
-    for (const long of [" ".repeat(1_000_000), "_(score=".repeat(500_000)]) {
+    for (const long of [
+      " ".repeat(1_000_000),
+      "_(score=".repeat(500_000),
+      "-".repeat(1_000_000),
+      "| ".repeat(500_000),
+    ]) {
       const line = `- a${long}b`;
       const [{ id, text } = { id: "", text: "" }] = readMemories("", line);
       expect(text).toBe(`a${long}b`);
