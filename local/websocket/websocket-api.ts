@@ -60,9 +60,13 @@ type Outcome = { status: number } | "failed" | "timed out";
  */
 export async function startWebSocketApi(options: WebSocketApiOptions): Promise<WebSocketEndpoint> {
   const connections = new Map<string, Connection>();
+  const answerHttp = options.answerHttp?.(connections) ?? upgradeRequired;
   const server = createServer(
     httpListener({
-      handle: options.answerHttp?.(connections) ?? upgradeRequired,
+      handle: async (request) => {
+        const fault = browserFault(request.headers, { hosts: options.hosts });
+        return fault === undefined ? answerHttp(request) : json(403, { message: fault });
+      },
       maxBodyBytes: 1024 * 1024,
       onError: options.onError,
     }),

@@ -64,7 +64,12 @@ const attacks: Record<string, string>[] = [
 
 it.each(attacks)("a web page with the headers %j reaches nothing", async (headers) => {
   expect(await upgrade(headers), "socket").toBe(403);
-  for (const url of [`${gateway.webhook}/health`, objectUrl, `${model.url}/chat/completions`])
+  for (const url of [
+    gateway.ws.replace("ws:", "http:"),
+    `${gateway.webhook}/health`,
+    objectUrl,
+    `${model.url}/chat/completions`,
+  ])
     expect(await statusOf(url, headers), url).toBe(403);
 });
 
