@@ -99,7 +99,7 @@ const sensitive = new RegExp(
     String.raw`(?:^|[/\s"'=:])\.env\b`,
     String.raw`\.config(?:/|$)|\.local/|id_(?:rsa|dsa|ecdsa|ed25519)|\.pem\b|\.key\b|keychain|wallet|cookies`,
     String.raw`/etc/|/proc/|/dev/|/root\b|/boot\b|/Library/|\bcrontab|authorized_keys`,
-    String.raw`credential|passwd|password|secret|token`,
+    "credential|passwd|password|secret|token",
     String.raw`\.(?:bash|zsh|sh)?(?:rc|_profile|profile|_history|_login|_logout|env)\b`,
   ].join("|"),
   "i",

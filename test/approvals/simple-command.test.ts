@@ -156,6 +156,7 @@ it.each([
   "ls $(rm -rf x)",
   "r\\m -rf x",
   "'rm' -rf x",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's variable
   "rm${IFS}-rf x",
   "a || rm\t-rf x",
 ])("finds a command in: %s", (command) => {
