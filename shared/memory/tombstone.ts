@@ -20,7 +20,7 @@ export interface Tombstone {
  * A text repeats a forgotten memory if it has this share of the memory's words, and if they are this share of its own words:
  * a longer text says something else ("Ada no longer lives in Bern, she moved to Basel").
  */
-const sameWords = { ofForgotten: 0.6, ofText: 0.5 };
+const sameWords = { ofForgotten: 0.8, ofText: 0.6 };
 
 /** A word in a tombstone: the first digits of its hash. */
 const wordDigits = 10;

@@ -142,6 +142,8 @@ describe("a memory", () => {
     await forget("Max takes 20 mg of fluoxetine every morning");
     await forget("The team meets Zoe on Tuesday in Bern");
     await forget("Paula ya vive en Lima desde 2019");
+    await forget("Ada is allergic to peanuts");
+    await forget("Max drinks coffee in the morning");
     const fresh = [
       "- Max takes 40 mg of fluoxetine every morning",
       "- Max takes 20 mg of sertraline every morning, not fluoxetine",
@@ -153,6 +155,8 @@ describe("a memory", () => {
       "- The team meets Zoe on Tuesday in Basel",
       "- On Tuesday the team meets Kim in Bern",
       "- Paula ya vive en Lima desde 2021",
+      "- Ada is allergic to penicillin",
+      "- Max drinks tea in the morning",
     ];
     const again = [
       "- Every morning, Max takes fluoxetine (20 mg)",
