@@ -76,7 +76,7 @@ async function applyCalls(
   const run = runOf(writer);
   const { sessionKey } = writer;
   const { turn } = prepared;
-  const where = { sessionKey, sessionId: writer.state.sessionId, run };
+  const where = { ...writer.state, run };
   const planned = await decideCalls(agent, turn, where, await planCalls(agent, sessionKey, turn, run, reply));
   const now = agent.now();
   const pending = pendingCalls(planned, now);

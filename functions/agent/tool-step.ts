@@ -100,7 +100,7 @@ async function askAgain(
   if (waiting.length === 0) return;
   const { sessionKey, state } = writer;
   const turn = await loadContext(agent, state, run, peers.known(agent.now() - freshPeersMs));
-  const where = { sessionKey, sessionId: state.sessionId, run };
+  const where = { ...state, run };
   const requests = toolCallsOf(reply).map((call) => {
     const one = waiting.find(({ callId }) => callId === call.id);
     return one && requestAgain(turn, where, call, one.approval);

@@ -6,7 +6,7 @@ import { succeeds, type Table } from "../world/world.ts";
 
 const setAsideResult = JSON.stringify({
   error:
-    "not run: your human wrote something else before answering the request. Ask again if it is still needed",
+    "not run: your human wrote something else before answering the request. Finish now: that is answered next",
   origins: [],
 });
 

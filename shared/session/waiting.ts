@@ -28,7 +28,12 @@ function setsAside(entry: InboxEntry): boolean {
   return (kind === "reset" || kind === "compact") && entry.via !== "policy";
 }
 
+/** Whether the owner waits for something else already: then a run opens no request. */
+export function isSuperseded({ inbox }: { inbox: readonly InboxEntry[] }): boolean {
+  return inbox.some(setsAside);
+}
+
 /** Whether the run's open requests are to be set aside for a later entry. */
 export function isSetAside({ run, inbox }: { run?: Run; inbox: readonly InboxEntry[] }): boolean {
-  return run?.phase === "tools" && inbox.some(setsAside) && waitingRequests(run).length > 0;
+  return run?.phase === "tools" && isSuperseded({ inbox }) && waitingRequests(run).length > 0;
 }

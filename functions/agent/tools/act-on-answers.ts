@@ -13,7 +13,7 @@ import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts
 import { loadContext, type TurnContext } from "../context/model-request.ts";
 import { callsDeadline } from "../model-step.ts";
 import type { SessionWriter } from "../session-writer.ts";
-import { closeRequests } from "./ask-owner.ts";
+import { closeRequests, tellSetAside } from "./ask-owner.ts";
 import { checkAllowed } from "./decide.ts";
 import { pendingCalls, planCalls } from "./tool-calls.ts";
 
@@ -34,6 +34,7 @@ export async function actOnAnswers(
   const { sessionKey } = writer;
   const aside = await setRequestsAside(agent.table, sessionKey);
   await closeRequests(agent, writer, run, aside, "withdrawn");
+  await tellSetAside(agent, run, aside);
   const answered = requestsOf(run).filter(({ approval }) => approval.answer);
   const turn = await loadContext(agent, writer.state, run, peers.known(agent.now() - freshPeersMs));
   const after = await Promise.all(
@@ -95,7 +96,7 @@ async function consequenceOf(
   const [planned] = await planCalls(agent, sessionKey, turn, run, reply, [call]);
   if (!planned || planned.by === "nobody")
     return { error: `not run: it was allowed, but now: ${planned?.error ?? "it is unknown"}`, isVoid: true };
-  const where = { sessionKey, sessionId: state.sessionId, run };
+  const where = { ...state, run };
   const checked = await checkAllowed(turn, where, reply, call, approval);
   if ("error" in checked) return { ...checked, isVoid: true };
   // Before the commit, so that a crash in between loses no grant.

@@ -78,6 +78,17 @@ function textOf({ id, tool, args, why, until, createdAt }: Approval): string {
   ].join("\n\n");
 }
 
+/** Says in the direct message that requests were set aside for a later message. */
+export async function tellSetAside(
+  agent: Agent,
+  run: Run,
+  requests: readonly WaitingRequest[],
+): Promise<void> {
+  const different = new Map(requests.map((one) => [one.approval.id, one.tool]));
+  for (const [id, tool] of different)
+    await tellOwner(agent, run, `ask:${id}:aside`, `Set aside: ${tool}, because you wrote something else.`);
+}
+
 /** Records requests as ended, and tells the clients. Not the owner's answers: who answered has seen to that. */
 export async function closeRequests(
   agent: Pick<Agent, "table" | "broadcast">,

@@ -8,6 +8,8 @@ import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { Run, WaitingApproval } from "../../../shared/session/run.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import { isSuperseded } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
 import type { TurnContext } from "../context/model-request.ts";
 import type { PlannedCall } from "./tool-calls.ts";
@@ -22,12 +24,8 @@ const maxDenials = 3;
 const minWaitMs = 60_000;
 const maxWaitMs = 30 * 86_400_000;
 
-/** The run whose calls are decided on. */
-export interface DecidingRun {
-  sessionKey: string;
-  sessionId: string;
-  run: Run;
-}
+/** The run whose calls are decided on, and its session. */
+type DecidingRun = Pick<SessionState, "sessionKey" | "sessionId" | "inbox"> & { run: Run };
 
 /** A call with everything that a decision and its binding depend on. */
 interface Bound {
@@ -77,6 +75,9 @@ export async function decideCalls(
     });
     if (decision.decision === "deny") return refused(`denied by policy: ${decision.why}`);
     if (run.role === "guest") return refused("not available here");
+    // A request would be set aside at once, and the model would ask again.
+    if (isSuperseded(where))
+      return refused("not run, and not asked: your human has written something else meanwhile. Finish now");
     if ((run.denials ?? 0) >= maxDenials)
       return refused(
         "not run, and not asked: your human has denied several calls of this run. Finish without it",
