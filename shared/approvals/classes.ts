@@ -1,4 +1,4 @@
-import { isPlainPage, isPlainRead } from "./shell-commands.ts";
+import { isPlainRead, plainPage } from "./shell-commands.ts";
 
 /** What a tool's call can do. */
 export type ToolClass = "read" | "write" | "exec" | "web" | "message" | "admin";
@@ -63,7 +63,7 @@ export function classOf({ node, bareName, args }: JudgedCall): ToolClass {
   if (bareName === "Bash") {
     const command = String(args.command);
     if (isPlainRead(command)) return "read";
-    return isPlainPage(command) ? "web" : "exec";
+    return plainPage(command) === undefined ? "exec" : "web";
   }
   return (Object.hasOwn(ofNodes, bareName) ? ofNodes[bareName] : undefined) ?? "exec";
 }

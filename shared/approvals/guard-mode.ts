@@ -1,6 +1,14 @@
+import { isOfMachine, webOrigin } from "../origins/origins.ts";
 import { isPromptPath, isSkillPath, withoutLeadingSlash } from "../workspace/workspace-paths.ts";
 import type { JudgedCall, ToolClass } from "./classes.ts";
-import { isAlwaysShown, isDevelopment, isSensitive } from "./shell-commands.ts";
+import {
+  isAlwaysShown,
+  isDevelopment,
+  isSensitive,
+  plainPage,
+  readsFolders,
+  wordsOf,
+} from "./shell-commands.ts";
 
 /**
  * Why mode `guard` asks about a call; undefined if it does not.
@@ -16,34 +24,35 @@ export function whyGuarded(
   if (command !== undefined && isAlwaysShown(command))
     return "it deletes broadly, changes rights, or runs code of a page";
   if (origins.length === 0) return undefined;
-  const act = actOf(
-    call,
-    toolClass,
-    command,
-    origins.every((origin) => origin.startsWith("machine:")),
-  );
+  const act = actOf(call, toolClass, command, origins);
   return act === undefined
     ? undefined
     : `it ${act}, after words that are not yours were read (${origins.join(", ")})`;
 }
 
-/** What the words could do by this call. @param isOfMachines they came only from machines of the owner */
+/** What the words could do by this call. After words of the owner's machines alone, less is asked about. */
 function actOf(
   call: JudgedCall,
   toolClass: ToolClass,
   command: string | undefined,
-  isOfMachines: boolean,
+  origins: readonly string[],
 ): string | undefined {
+  const isOfMachines = origins.every(isOfMachine);
+  const places = placesOf(call, command);
   switch (toolClass) {
     case "read":
-      return isSensitive(placesOf(call)) ? "reads a place of secrets" : undefined;
+      if (places.some(isSensitive)) return "reads a place of secrets";
+      return !isOfMachines && isSearch(call, command) ? "searches whole folders" : undefined;
     case "web":
-      return undefined;
-    case "exec":
-      return isOfMachines && command !== undefined && isDevelopment(command) ? undefined : "runs a command";
+      return isOfMachines || origins.includes(hostOf(command ?? "")) ? undefined : "opens another page";
+    case "exec": {
+      const isOfProject = command !== undefined && isDevelopment(command);
+      const isHarmless = isOfProject && !places.some((place) => isSensitive(place) || isObeyed(place));
+      return isOfMachines && isHarmless ? undefined : "runs a command";
+    }
     case "write":
       if (call.node === undefined) return isLoaded(call) ? "changes what later prompts load" : undefined;
-      return isSensitive(placesOf(call)) || isObeyed(placesOf(call))
+      return places.some((place) => isSensitive(place) || isObeyed(place))
         ? "writes a file that others obey"
         : undefined;
     case "message":
@@ -60,16 +69,30 @@ function commandOf({ node, bareName, args }: JudgedCall): string | undefined {
   return bareName === "Process" ? String(args.data ?? "") : undefined;
 }
 
-/** The arguments that name places, in one text. */
-function placesOf({ args }: JudgedCall): string {
+/** The arguments that name places. A command's words are also those of files in its folder. */
+function placesOf({ args }: JudgedCall, command = ""): string[] {
   const { content: _, oldString: __, newString: ___, ...places } = args;
-  return JSON.stringify(places);
+  const texts = Object.values(places).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+  const words = wordsOf(command);
+  const { workdir } = args;
+  return [...texts, ...words, ...(workdir === undefined ? [] : words.map((word) => `${workdir}/${word}`))];
+}
+
+/** Whether a call reads files that it does not name: a command's below any folder, a tool's outside the node's workspace. */
+function isSearch({ bareName, args }: JudgedCall, command: string | undefined): boolean {
+  if (command !== undefined) return readsFolders(command);
+  return bareName === "Grep" && /^[/~\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)/.test(String(args.path ?? "."));
+}
+
+/** The host of a plain page, as words of it are recorded. */
+function hostOf(command: string): string {
+  return webOrigin(/^https?:\/\/([^/:]+)/i.exec(plainPage(command) ?? "")?.[1] ?? "");
 }
 
 /** Files of a project that other programs execute or obey without being asked. */
-function isObeyed(places: string): boolean {
-  return /(?:^|[/"])(?:AGENTS|CLAUDE|SKILL|GEMINI)\.md"|\/\.(?:github|vscode|husky|cursor|claude)\/|\.service"|\.plist"/i.test(
-    places,
+function isObeyed(place: string): boolean {
+  return /(?:^|[/\\])(?:(?:AGENTS|CLAUDE|SKILL|GEMINI)\.md$|\.gitconfig$|\.(?:git|github|vscode|husky|cursor|claude)(?:[/\\]|$))|\.service$|\.plist$/i.test(
+    place,
   );
 }
 
@@ -80,7 +103,8 @@ function isLoaded({ bareName, args }: JudgedCall): boolean {
   return isPromptPath(path) || isSkillPath(path);
 }
 
-/** A message without a receiver goes to this conversation. */
-function isToItself({ bareName, args: { channel, to, accountId } }: JudgedCall): boolean {
-  return bareName === "gsv__Message" && channel === undefined && to === undefined && accountId === undefined;
+/** A message without a receiver goes to this conversation. A file at an address is requested from there. */
+function isToItself({ bareName, args: { channel, to, accountId, media } }: JudgedCall): boolean {
+  const isHere = channel === undefined && to === undefined && accountId === undefined;
+  return bareName === "gsv__Message" && isHere && !/^\s*https?:/i.test(String(media ?? ""));
 }

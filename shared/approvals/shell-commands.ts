@@ -21,7 +21,9 @@ const gitReads = new Set([
   "describe",
   "shortlog",
 ]);
-const gitWrites = /^(?:-O|-c$|-C$|-o|--o(?!neline$)|--ext|--te|--exec|--no-index)/;
+/** Options of git that make it read other settings, programs or repositories. */
+const gitElsewhere = /^(?:-c$|-C$|--exec|--config|--git-dir|--work-tree)/;
+const gitWrites = /^(?:-O|-o|--o(?!neline$)|--ext|--te|--no-index)/;
 
 /** Programs that only read, and which of their options do. Everything else may write, run programs, or open connections. */
 const readers: Readonly<Record<string, Check>> = {
@@ -53,7 +55,7 @@ const readers: Readonly<Record<string, Check>> = {
   tree: optionsAre(/^-[adfhLIP]+$/),
   git: (options, [command = "", ...names]) =>
     gitReads.has(command)
-      ? !options.some((option) => gitWrites.test(option))
+      ? !options.some((option) => gitWrites.test(option) || gitElsewhere.test(option))
       : ["branch", "remote", "tag"].includes(command) &&
         names.length === 0 &&
         optionsAre(/^-(?:[avr]+|-list)$/)(options, []),
@@ -89,7 +91,8 @@ const builders: Readonly<Record<string, Check>> = {
       "tag",
       "rm",
       "mv",
-    ].includes(command) && !options.some((option) => /^(?:-c$|-C$|--exec|--force|-f$)/.test(option)),
+    ].includes(command) &&
+    !options.some((option) => gitElsewhere.test(option) || /^(?:--force|-f$)/.test(option)),
 };
 
 /** Places of secrets, and of what runs by itself. */
@@ -120,23 +123,35 @@ export function isDevelopment(command: string): boolean {
   return !isSensitive(command) && everyPart(command, { ...readers, ...builders }, readers);
 }
 
-/** Whether a command is a plain request for a page: its address has no room for much else. */
-export function isPlainPage(command: string): boolean {
+/** Whether a command that only reads searches whole folders, so that nobody sees which files it reads. */
+export function readsFolders(command: string): boolean {
+  return partsOf(command).some(({ words: [program = "", ...words] }) => {
+    const isRecursive = (word: string) => /^-(?!-)\S*[rR]|^--(?:rec|de|di)|recurse/.test(word);
+    return program === "rg" || (/grep$|^diff$/.test(program) && words.some(isRecursive));
+  });
+}
+
+/** The words of all commands of a line that are simple. */
+export function wordsOf(command: string): string[] {
+  return partsOf(command).flatMap(({ words }) => words);
+}
+
+/** The address of a plain request for a page, which has no room for much else. Undefined for any other command. */
+export function plainPage(command: string): string | undefined {
   const [program = "", ...words] = parseSimple(command) ?? [];
-  if (program !== "curl" && program !== "wget") return false;
+  if (program !== "curl" && program !== "wget") return undefined;
   const addresses = words.filter((word) => !word.startsWith("-"));
   const options = words.filter((word) => word.startsWith("-"));
   const plainOptions = program === "curl" ? /^-(?:[sSLfI]+|-silent|-fail|-location)$/ : /^(?:-q|-qO-|-O-)$/;
-  if (program === "wget" && !options.some((option) => /O-$/.test(option))) return false;
-  return (
-    addresses.length === 1 &&
-    options.every((option) => plainOptions.test(option)) &&
-    isPlainAddress(addresses[0] ?? "")
-  );
+  if (program === "wget" && !options.some((option) => /O-$/.test(option))) return undefined;
+  const [address = ""] = addresses;
+  const isPlain =
+    addresses.length === 1 && options.every((option) => plainOptions.test(option)) && isPlainAddress(address);
+  return isPlain ? address : undefined;
 }
 
 /** Whether an address is that of a page, without credentials and with little room for words of the sender. */
-export function isPlainAddress(address: string): boolean {
+function isPlainAddress(address: string): boolean {
   return /^https?:\/\/[a-z0-9.-]{1,80}(?::\d+)?(?:\/[\w.~%/-]{0,100})?$/i.test(address);
 }
 
@@ -159,19 +174,35 @@ export function isAlwaysShown(command: string): boolean {
   return possibleCommands(command).some((one) => alwaysShown.some((pattern) => pattern.test(one)));
 }
 
+/** A command of a line: its words, none if it is not simple, and whether it stands behind a pipe. */
+interface Part {
+  words: string[];
+  isPiped: boolean;
+}
+
 /**
- * Whether every command of a line passes its program's check. Lines may join simple commands: `cd x && npm test 2>&1 | tail`.
- * An operator within quotes leaves parts with one quote, which are no simple commands.
+ * The commands of a line that joins simple ones: `cd x && npm test 2>&1 | tail`. An operator within quotes leaves parts with one
+ * quote, which are no simple commands.
+ */
+function partsOf(command: string): Part[] {
+  const parts = command.split(/\s+(&&|\|\||;|\|)\s+/);
+  return parts.flatMap((part, index) => {
+    if (index % 2 === 1) return [];
+    const words = parseSimple(part.replace(/\s2>(?:&1|\/dev\/null)$/, "")) ?? [];
+    return [{ words, isPiped: parts[index - 1] === "|" }];
+  });
+}
+
+/**
+ * Whether every command of a line passes its program's check, and none names a secret, whichever way its words are quoted.
  * @param piped checks for what stands behind a pipe; the same ones when absent
  */
 function everyPart(command: string, checks: typeof readers, piped = checks): boolean {
-  const parts = command.split(/\s+(&&|\|\||;|\|)\s+/);
-  return parts.every((part, index) => {
-    if (index % 2 === 1) return true;
-    const [program, ...words] = parseSimple(part.replace(/\s2>(?:&1|\/dev\/null)$/, "")) ?? [];
-    const allowed = index > 0 && parts[index - 1] === "|" ? piped : checks;
+  return partsOf(command).every(({ words: [program, ...words], isPiped }) => {
+    const allowed = isPiped ? piped : checks;
     if (program === undefined || baseName(program) !== program || !Object.hasOwn(allowed, program))
       return false;
+    if (isSensitive(words.join(" "))) return false;
     const isOption = (word: string) => /^-./.test(word);
     return (
       allowed[program]?.(

@@ -29,6 +29,12 @@ export const machineOrigin = (nodeId: string): string => entry("machine", nodeId
 /** What another session said, if it did not say whose words it had read. */
 export const peerOrigin = (sessionKey: string): string => entry("peer", sessionKey);
 
+/** The kind of an entry: the text before its colon. */
+export const kindOf = (origin: string): string => origin.split(":", 1)[0] ?? "";
+
+/** Whether an entry says that a machine of the owner wrote the words. */
+export const isOfMachine = (origin: string): boolean => kindOf(origin) === "machine";
+
 function entry(kind: string, name: string): string {
   return `${kind}:${name.replaceAll(/[^\w.~@+/:*-]/g, "_").slice(0, maxName)}`;
 }
@@ -37,7 +43,7 @@ function entry(kind: string, name: string): string {
 export function joinOrigins(...sets: readonly (Origins | undefined)[]): string[] {
   const all = [...new Set(sets.flatMap((set) => set ?? []))];
   const bounded = all.map((one) => {
-    const kind = `${one.split(":", 1)[0]}:`;
+    const kind = `${kindOf(one)}:`;
     const isMany =
       all.includes(`${kind}*`) || all.filter((other) => other.startsWith(kind)).length > maxOfKind;
     return isMany ? `${kind}*` : one;
@@ -50,7 +56,7 @@ export function originsMetadata(origins: Origins = []): { origins?: string } {
   if (origins.length === 0) return {};
   const text = origins.join(",");
   if (encodeURIComponent(text).length <= maxMetadata) return { origins: text };
-  const kinds = origins.map((one) => (one === unknownOrigin ? one : `${one.split(":", 1)[0]}:*`));
+  const kinds = origins.map((one) => (one === unknownOrigin ? one : `${kindOf(one)}:*`));
   return { origins: joinOrigins(kinds).join(",") };
 }
 

