@@ -17,10 +17,10 @@ import {
   type ToExtract,
 } from "../../shared/session/state.ts";
 import { clearMessages, streamMessages } from "../../shared/session/transcript.ts";
-import { originsOfSession } from "../../shared/session/words-read.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { commitHistory } from "./compaction/extraction-job.ts";
+import { originsOf } from "./origins-of.ts";
 import { answerEntry } from "./reply/request-reply.ts";
 import { keepForSearch } from "./self/kept-for-search.ts";
 import type { SessionWriter } from "./session-writer.ts";
@@ -102,7 +102,7 @@ async function archive(agent: Agent, writer: SessionWriter): Promise<void> {
   const { archivedTo, memories, mediaDeleted, messages, at } = resettingOf(writer);
   const { sessionId, updatedAt } = writer.state;
   if (messages === 0) return;
-  const origins = originsOfSession(writer.state, await agent.history.load(writer.state));
+  const origins = await originsOf(agent, writer.state);
   const key = archivedTo ?? (await archiveSession(agent, { ...writer.state, origins }, at));
   if (archivedTo === undefined) await keepForSearch(agent, key);
   // An earlier version that began this reset may have extracted them.

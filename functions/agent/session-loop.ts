@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { joinOrigins } from "../../shared/origins/origins.ts";
 import { nodeToolName } from "../../shared/peers/nodes.ts";
 import { type Message, textOf } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { ExecTask, InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
-import { answered, havingRead, type Run } from "../../shared/session/run.ts";
+import { answered, havingRead, type Run, wordsRead } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
 import { remove } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
@@ -150,10 +151,8 @@ async function endStopped(
 async function endRun(agent: Agent, writer: SessionWriter): Promise<Next> {
   const now = agent.now();
   const { state } = writer;
-  const { origin, origins: known } = runOf(writer);
-  // Of a room, an absent set means that an earlier version stored its messages.
-  const origins = known ?? (origin.kind === "channel" && origin.peer.kind !== "dm" ? [] : undefined);
-  const read = origins && origins.join() !== state.origins?.join() ? [assign("origins", origins)] : [];
+  const origins = joinOrigins(state.origins, wordsRead(runOf(writer)));
+  const read = origins.join() === state.origins?.join() ? [] : [assign("origins", origins)];
   const scheduled = await resetScheduleSteps(agent, { ...state, updatedAt: now }, now);
   return (await writer.endRun([assign("updatedAt", now), ...read, ...scheduled])) ? "released" : "continue";
 }

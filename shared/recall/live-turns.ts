@@ -2,6 +2,7 @@ import { agentIdOf } from "../session/key/session-key.ts";
 import { listSessions, readSession } from "../session/sessions.ts";
 import type { SessionState } from "../session/state.ts";
 import { readMessages } from "../session/transcript.ts";
+import { originsOfSession } from "../session/words-read.ts";
 import type { Bucket, Table } from "../world/world.ts";
 import type { Turn } from "./segment.ts";
 import { turnsOf } from "./turns-of.ts";
@@ -15,6 +16,8 @@ const maxListed = 200;
 /** The turns of a live conversation. */
 export interface LiveTurns {
   state: SessionState;
+  /** Whose words it contains, besides the owner's. */
+  origins: string[];
   turns: Turn[];
 }
 
@@ -34,5 +37,6 @@ export async function readLiveTurns(
 ): Promise<LiveTurns | undefined> {
   const state = await readSession(store.table, sessionKey);
   if (!state) return undefined;
-  return { state, turns: turnsOf(await readMessages(store, state)) };
+  const messages = await readMessages(store, state);
+  return { state, origins: originsOfSession(state, messages), turns: turnsOf(messages) };
 }

@@ -1,4 +1,3 @@
-import { joinOrigins } from "../origins/origins.ts";
 import { readPreviousIds } from "../session/previous-ids.ts";
 import type { Bucket, ListedObject, Table } from "../world/world.ts";
 import { createArchivedTurns } from "./archived-turns.ts";
@@ -69,9 +68,8 @@ async function conversationIds(table: Table, live: readonly LiveTurns[]): Promis
 /** Skips archived messages: during a compaction or reset, messages are archived and still live. */
 function indexLive(live: readonly LiveTurns[], archived: TurnIndex, scope: RecallScope): TurnIndex {
   const index = createTurnIndex(scope.timezone);
-  for (const { state, turns } of live) {
+  for (const { state, origins, turns } of live) {
     const { sessionKey, sessionId } = state;
-    const origins = joinOrigins(state.origins, state.run?.origins);
     const asked = turns.findLastIndex(({ role }) => role === "user");
     const isAsking = scope.withoutNewest === true && sessionKey === scope.sessionKey && asked >= 0;
     const wanted = (isAsking ? turns.slice(0, asked) : turns).filter(({ n }) => !archived.has(sessionId, n));

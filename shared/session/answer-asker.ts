@@ -4,7 +4,7 @@ import { answererOf } from "./asked-session.ts";
 import type { SessionStore } from "./bodies.ts";
 import { recordResult } from "./calls.ts";
 import type { SessionTask } from "./inbox-entry.ts";
-import type { Run } from "./run.ts";
+import { type Run, wordsRead } from "./run.ts";
 import { needsAgent } from "./state.ts";
 
 /**
@@ -16,7 +16,7 @@ export async function answerAsker(
   { wake, now, ...store }: SessionStore & { wake: WakeAgent; now: () => number },
   { asker, sessionKey, runId, queued }: SessionTask,
   { answer, failure = "it has no answer" }: { answer?: string; failure?: string },
-  { notSentTo, origins = [] }: Pick<Run, "notSentTo" | "origins">,
+  { notSentTo, origins }: Pick<Run, "notSentTo" | "origins">,
 ): Promise<void> {
   if (!asker) return;
   const result =
@@ -33,7 +33,13 @@ export async function answerAsker(
             ...(notSentTo ? { notSentTo } : {}),
           },
         };
-  const recorded = await recordResult(store, asker, answererOf(sessionKey), { result, origins }, now());
+  const recorded = await recordResult(
+    store,
+    asker,
+    answererOf(sessionKey),
+    { result, origins: [...wordsRead({ origins })] },
+    now(),
+  );
   log("session.answered", { ...asker, by: sessionKey, status: recorded.status });
   // Also when an earlier attempt recorded the result: it may have crashed before it woke the agent.
   if (recorded.status !== "unknown" && needsAgent(recorded.state, now())) await wake(asker.sessionKey);

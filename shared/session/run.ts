@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { joinOrigins, type Origins } from "../origins/origins.ts";
+import { joinOrigins, type Origins, unknownOrigin } from "../origins/origins.ts";
 import type { ApprovalAnswer } from "../protocol/approvals.ts";
 import { type Step, set } from "../world/expression.ts";
 import type { Configured, InboxEntry, Origin, Overrides, Sender, Task, Writer } from "./inbox-entry.ts";
@@ -75,7 +75,7 @@ export interface Run extends Writer, Configured {
   deadline?: number;
   /** Ids of calls that were pending at the deadline. A later result is ignored. */
   timedOut?: string[];
-  /** Whose words the run has read, besides the owner's. Absent: unknown, so possibly anybody's. */
+  /** Whose words the run has read, besides the owner's. Absent: an earlier version began or continued it. `wordsRead` reads it. */
   origins?: string[];
   /** Number of calls with an answer to their request that the agent has not acted on. */
   decided?: number;
@@ -107,6 +107,7 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
     ...configuredBy(entry),
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
+    origins: [],
     pending: {},
     pendingCount: 0,
   };
@@ -144,10 +145,14 @@ export function rootOf({ task, runId }: Pick<Run, "task" | "runId">, sessionKey:
   );
 }
 
+/** Whose words a run has read, besides the owner's: possibly anybody's, if an earlier version began or continued it. */
+export function wordsRead({ origins = [unknownOrigin] }: Pick<Run, "origins">): Origins {
+  return origins;
+}
+
 /** The run after it has read more words. */
 export function havingRead(run: Run, origins: Origins): Run {
-  const all = joinOrigins(run.origins, origins);
-  return all.length === 0 ? run : { ...run, origins: all };
+  return { ...run, origins: joinOrigins(wordsRead(run), origins) };
 }
 
 /** The run after its current step was started again. */

@@ -100,7 +100,7 @@ export interface SessionState {
   first: number;
   head: number;
   run?: Run;
-  /** Whose words the conversation contains, besides the owner's, as of its last run. Absent if there are none. */
+  /** Whose words the conversation contains, besides the owner's, as of its last run. Absent: no run of this version has ended in it. */
   origins?: string[];
   /** Number of commits by the holder of this epoch. Absent in an item of an earlier version until its next lease. */
   commits?: number;

@@ -1,6 +1,7 @@
 import { guestOrigin, joinOrigins, machineOrigin, peerOrigin, unknownOrigin } from "../origins/origins.ts";
 import type { Message } from "../protocol/messages.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
+import { wordsRead } from "./run.ts";
 import type { SessionState } from "./state.ts";
 import { readSummaryMessage } from "./summary-message.ts";
 
@@ -38,5 +39,5 @@ export function originsOfSession(
   { origins, run }: Pick<SessionState, "origins" | "run">,
   messages: readonly Message[],
 ): string[] {
-  return joinOrigins(origins ?? originsOfOld(messages), run?.origins);
+  return joinOrigins(origins ?? originsOfOld(messages), run && wordsRead(run));
 }

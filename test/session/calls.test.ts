@@ -260,12 +260,12 @@ describe("a run", () => {
     const fresh = newRun({ ...message, ...kept } as never, 1, 7);
     expect(fresh).toEqual({
       ...{ ...kept, runId: "m", phase: "model", step: 0, attempt: 1, startedAt: 7 },
-      ...{ origin: { kind: "client" }, pending: {}, pendingCount: 0 },
+      ...{ origin: { kind: "client" }, origins: [], pending: {}, pendingCount: 0 },
     });
     expect(nextStep({ ...fresh, ...run, shrunk: "refused" }, [])).toEqual({
       ...{ ...fresh, runId: "run", startedAt: 1, step: 6 },
     });
-    expect(Object.keys(newRun(message, 1, 7))).toHaveLength(8);
+    expect(Object.keys(newRun(message, 1, 7))).toHaveLength(9);
     expect(failed(fresh, "no")).toEqual({ ...fresh, phase: "reply", failure: "no" });
   });
 

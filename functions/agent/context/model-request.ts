@@ -27,7 +27,7 @@ import {
   parseSessionKey,
   sessionKind,
 } from "../../../shared/session/key/session-key.ts";
-import { askersOf, type Run, rootOf, senderOf } from "../../../shared/session/run.ts";
+import { askersOf, type Run, rootOf, senderOf, wordsRead } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { evaluateSkills } from "../../../shared/skills/eligibility.ts";
 import type { Skill } from "../../../shared/skills/skill-lister.ts";
@@ -232,7 +232,7 @@ export async function loadContext(
       nodes: kept.filter(isConnected),
       audience,
       agentId,
-      origins: joinOrigins(run.origins, origins, ...usable.map((skill) => skill.origins)),
+      origins: joinOrigins(wordsRead(run), origins, ...usable.map((skill) => skill.origins)),
       askers: askersOf(run) ?? [],
       root: rootOf(run, sessionKey),
     },

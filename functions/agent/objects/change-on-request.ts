@@ -11,6 +11,7 @@ import { assign, type SessionState } from "../../../shared/session/state.ts";
 import { audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Agent } from "../agent.ts";
 import { describeModel } from "../model/resolve-model.ts";
+import { originsOf } from "../origins-of.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { type ChangedObject, type ContextAction, changeObject } from "./change-object.ts";
@@ -45,7 +46,7 @@ export async function changeOnRequest(
   const steps = change
     ? [assign("context", { ...context, changes: withChange(writer.state, change, entry.at) })]
     : [];
-  const read = origins ? [assign("origins", joinOrigins(writer.state.origins, origins))] : [];
+  const read = origins ? [assign("origins", joinOrigins(await originsOf(agent, writer.state), origins))] : [];
   await writer.commitEntry(entry, [...steps, ...read]);
   log("context.changed", { sessionKey, entryId: entry.id, state: result.state });
 }
