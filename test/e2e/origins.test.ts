@@ -180,6 +180,8 @@ describe("a page that a run has read", () => {
     await run(from, fetchPage, call("WriteFile", { path: "n.md", content: "planted" }));
     await run(to);
     await client.call("session.pin", { sessionKey: to, id: "file:gsv:n.md", pinned: true });
+    // The request is answered before the session stores the change.
+    await until(async () => (await words(to)).length > 0, "the change is stored");
     expect(await words(to)).toEqual(page);
   });
 
