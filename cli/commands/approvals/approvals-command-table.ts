@@ -7,6 +7,16 @@ export const approvalsCommand: CommandEntry = {
   examples: ["approvals list", "approvals allow c5qswrjuz3w474cd"],
   commands: [
     {
+      name: "mode [mode]",
+      summary: "show or set when you are asked: off, guard or ask",
+      options: [
+        ["--agent <id>", "of one agent"],
+        ["--node <id>", "of calls on one node; the strictest mode counts"],
+      ],
+      examples: ["approvals mode", "approvals mode guard", "approvals mode ask --node laptop"],
+      load: async () => (await import("./mode-command.ts")).approvalMode,
+    },
+    {
       name: "list",
       summary: "requests that wait, the oldest first",
       options: [["--all", "also those that were answered or ended, of the last 90 days"]],
