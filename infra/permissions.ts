@@ -140,7 +140,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     { resource: "dueIndex", actions: ["dynamodb:Query", "dynamodb:Scan"] },
     // A transfer into a workspace is a multipart upload, which is aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
-    { resource: "mediaObjects", actions: ["s3:PutObject"] },
+    // A deleted session loses its media.
+    { resource: "mediaObjects", actions: ["s3:PutObject", "s3:DeleteObject"] },
     // Peers read and write payloads through presigned URLs of this role.
     { resource: "payloadObjects", actions: readWriteDelete },
     { resource: "skillObjects", actions: ["s3:GetObject"] },

@@ -224,6 +224,7 @@ export const methodParams = {
     keepMessages: v.optional(count(1, 999_999), 20),
   }),
   "session.preview": v.object({ sessionKey: sessionKeyField, limit: v.optional(count(1, 1000)) }),
+  "session.delete": ofConversation,
   "session.history": ofSession,
   "session.transcript": v.object({
     sessionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),

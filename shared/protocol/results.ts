@@ -326,6 +326,8 @@ interface ResultTable
   /** Sent by the agent when the compaction is done. */
   "session.compact": CompactResult;
   "session.preview": { sessionKey: string; sessionId: string; messageCount: number; messages: Message[] };
+  /** `sessionIds`: the deleted conversations. `objects`: number of objects deleted from the bucket. */
+  "session.delete": { ok: true; sessionKey: string; sessionIds: string[]; objects: number };
   "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
   "session.transcript": TranscriptPage;
   "session.export": ExportPage;

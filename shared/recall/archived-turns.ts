@@ -11,6 +11,7 @@ import {
   writeSegment,
 } from "./segment-files.ts";
 import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
+import { vectorsKey } from "./vectors/vector-files.ts";
 
 /** Maximum memory for cached turns and their words in a warm function, in bytes. */
 const maxBytes = 50_000_000;
@@ -65,7 +66,9 @@ export function createArchivedTurns(bucket: Bucket): (scope: ArchiveScope) => Pr
   };
 }
 
-/** Lists the segments in order, after writing some of the missing ones. */
+/**
+ * Lists the segments in order, after writing some of the missing ones, and deleting those whose archive no longer exists.
+ */
 async function findSegments(
   bucket: Bucket,
   { agentId, sessionIds }: ArchiveScope,
@@ -76,13 +79,35 @@ async function findSegments(
   const there = new Set(first.map(({ key }) => key));
   const missing = archives.filter((key) => isWanted(segmentKey(key)) && !there.has(segmentKey(key)));
   const written = await writeMissing(bucket, missing.slice(0, maxWritten));
-  const objects = written === 0 ? first : await list();
+  const gone = await deleteOrphans(bucket, agentId, first, archives);
+  const objects = (written === 0 ? first : await list()).filter(({ key }) => !gone.has(key));
   const complete = new Set(objects.map(({ key }) => key));
   return {
     // An object of a long segment counts only when the whole segment is written.
     objects: objects.filter(({ key }) => isWanted(key) && complete.has(segmentOf(key))).sort(byPlace),
     waiting: missing.length - written,
   };
+}
+
+/** Deletes segments without an archive, with their vectors. @returns their keys */
+async function deleteOrphans(
+  bucket: Bucket,
+  agentId: string,
+  segments: readonly ListedObject[],
+  archives: readonly string[],
+): Promise<Set<string>> {
+  const among = (known: readonly string[]) => {
+    const owners = new Set(known.map(segmentKey));
+    return segments.map(({ key }) => key).filter((key) => !owners.has(segmentOf(key)));
+  };
+  // An archive is written before its segment: a second list has those that the first one was too early for.
+  if (among(archives).length === 0) return new Set();
+  const orphans = among(await listArchives(bucket, agentId));
+  for (const key of orphans) {
+    await bucket.delete(vectorsKey(key));
+    await bucket.delete(key);
+  }
+  return new Set(orphans);
 }
 
 /** @returns the number of written segments */

@@ -97,6 +97,12 @@ export async function segmentPieces(bucket: Bucket, archiveKey: string): Promise
   return objects.map(({ key }) => key);
 }
 
+/** The keys of the existing objects of a conversation's segments. */
+export async function segmentsOf(bucket: Bucket, agentId: string, sessionId: string): Promise<string[]> {
+  const { objects } = await bucket.list(`${segmentsPrefix(agentId)}${sessionId}`);
+  return objects.map(({ key }) => key).filter((key) => sessionIdOfSegment(key) === sessionId);
+}
+
 /** Deletes the segment of an archive and its vectors. Missing ones are no error. */
 export async function deleteSegment(bucket: Bucket, archiveKey: string): Promise<void> {
   for (const key of await segmentPieces(bucket, archiveKey)) {

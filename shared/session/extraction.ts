@@ -143,6 +143,17 @@ export async function stopExtractions(table: Table, sessionKey: string, now: num
   return stopped.some((one) => one !== undefined);
 }
 
+/**
+ * Deletes a session's extractions, with what the model has found in them. One in progress ends without writing.
+ * @param sessionId only those of this conversation
+ */
+export async function deleteExtractions(table: Table, sessionKey: string, sessionId?: string): Promise<void> {
+  const pk = partition(agentIdOf(sessionKey));
+  const found = (await table.query({ pk, prefix: `${sessionKey}#` })) as unknown as Extraction[];
+  const chosen = found.filter((one) => sessionId === undefined || one.sessionId === sessionId);
+  await Promise.all(chosen.map((one) => table.delete(keyOf(one))));
+}
+
 /** The newest extraction of an agent. */
 export async function lastExtraction(table: Table, agentId: string): Promise<LastExtraction | undefined> {
   const items = (await table.query({ pk: partition(agentId) })) as unknown as Extraction[];

@@ -1,11 +1,11 @@
-import { randomUUID } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
-import type { Bucket, Table, WakeAgent } from "../world/world.ts";
+import type { Bucket } from "../world/world.ts";
 import { findArchives } from "./archive.ts";
+import { type Holder, holdBriefly, isAtRest } from "./brief-hold.ts";
 import { listSteps } from "./due.ts";
 import { agentIdOf } from "./key/session-key.ts";
-import { acquire, commit, type Lease, LeaseLost, releaseIdle, releaseUnfinished, renew } from "./lease.ts";
+import { commit, type Lease, renew } from "./lease.ts";
 import { patchSession, readSession } from "./sessions.ts";
 import { assign, metaKey, type SessionState } from "./state.ts";
 import { writeMessages } from "./transcript.ts";
@@ -14,12 +14,7 @@ import { writeMessages } from "./transcript.ts";
 const writtenAtOnce = 25;
 
 /** The dependencies of an import. */
-export interface Importer {
-  table: Table;
-  bucket: Bucket;
-  wake: WakeAgent;
-  now(): number;
-}
+export type Importer = Holder & { bucket: Bucket };
 
 /** A conversation to import into a session without messages. */
 export interface ImportedConversation {
@@ -46,19 +41,12 @@ export async function importConversation(importer: Importer, imported: ImportedC
   if (final !== undefined || parts.length > 0)
     throw new PeerError(code.conflict, `importId: ${sessionId} is the id of another conversation`);
   if (!before) await patchSession(table, sessionKey, {}, now());
-  const held = await acquire(table, sessionKey, randomUUID(), now());
-  if (!held) throw busy(sessionKey);
-  try {
-    if (!isImported(held.state, imported)) {
-      checkEmpty(held.state);
-      await write(importer, held.lease, imported);
-    }
-  } catch (error) {
-    if (error instanceof LeaseLost) throw busy(sessionKey);
-    await release(importer, held.lease, 0).catch(() => {});
-    throw error;
-  }
-  await release(importer, held.lease, 1);
+  await holdBriefly(importer, sessionKey, async ({ lease, state }) => {
+    if (isImported(state, imported)) return 0;
+    checkEmpty(state);
+    await write(importer, lease, imported);
+    return 1;
+  });
 }
 
 async function write(importer: Importer, lease: Lease, imported: ImportedConversation): Promise<void> {
@@ -78,25 +66,13 @@ async function write(importer: Importer, lease: Lease, imported: ImportedConvers
   ]);
 }
 
-/** Releases the lease, and wakes the agent when entries arrived meanwhile. */
-async function release({ table, wake, now }: Importer, lease: Lease, commits: number): Promise<void> {
-  if (!(await releaseIdle(table, lease, commits))) return;
-  await releaseUnfinished(table, lease, now());
-  await wake(lease.sessionKey);
-}
-
 function isImported(state: SessionState | undefined, { sessionId, messages }: ImportedConversation): boolean {
   return state?.sessionId === sessionId && state.head >= messages.length;
 }
 
-function checkEmpty({ sessionKey, head, run, inbox, resetting, compacting }: SessionState): void {
-  if (head === 0 && !run && inbox.length === 0 && !resetting && !compacting) return;
+function checkEmpty(state: SessionState): void {
+  const { sessionKey, head } = state;
+  if (head === 0 && isAtRest(state)) return;
   const message = `${sessionKey} has a conversation already; import into a session of a new name, or reset this one first`;
   throw new PeerError(code.conflict, message);
-}
-
-function busy(sessionKey: string): PeerError {
-  return new PeerError(code.conflict, `${sessionKey} is being worked on; try again in half a minute`, {
-    retryable: true,
-  });
 }

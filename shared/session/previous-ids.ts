@@ -8,7 +8,7 @@ export const maxPreviousIds = 500;
 const heldAlone = 20;
 
 /** The fields of a session's item about its earlier ids. */
-type Earlier = Pick<SessionState, "sessionKey" | "sessionId" | "resets" | "previousSessionIds">;
+type Earlier = Pick<SessionState, "sessionKey" | "sessionId" | "resets" | "previousSessionIds" | "context">;
 
 /** The key of the item that a reset wrote; resets are numbered from 1. Its `ids` has the conversation that it ended. */
 export function previousKey(sessionKey: string, reset: number): Key {
@@ -37,6 +37,21 @@ export async function recordPreviousId(table: Table, session: Earlier): Promise<
   const { sessionKey, sessionId, resets = 0, previousSessionIds: held = [] } = session;
   await table.put({ ...previousKey(sessionKey, resets + 1), ids: [...held, sessionId] });
   return resets + 1;
+}
+
+/** The items that name a session's ended conversations, oldest first. */
+export async function previousItems(table: Table, sessionKey: string): Promise<(Key & { ids: string[] })[]> {
+  const items = await table.query({ pk: `S#${sessionKey}`, prefix: "PREVIOUS" });
+  return items.map((item) => ({ pk: String(item.pk), sk: String(item.sk), ids: idsOf(item) }));
+}
+
+/** Removes the id of a deleted conversation. */
+export async function removePreviousId(table: Table, sessionKey: string, sessionId: string): Promise<void> {
+  for (const { ids, ...key } of await previousItems(table, sessionKey)) {
+    if (!ids.includes(sessionId)) continue;
+    const left = ids.filter((id) => id !== sessionId);
+    await (left.length === 0 ? table.delete(key) : table.put({ ...key, ids: left }));
+  }
 }
 
 function idsOf(item: Item): string[] {

@@ -191,15 +191,14 @@ it("uses every permission that the roles grant, and needs no other", async () =>
   model.queue({ text: "soon idle" }, { text: "now" });
   await ask("idle", "something");
   await ask("idle", "and then nothing");
-  await client.call("chat.send", {
-    sessionKey: "main",
-    message: "look",
-    media: [{ type: "document", mimeType: "text/plain", data: "aGk=", filename: "a.txt" }],
-    runId: "with-media",
-  });
-  model.queue({ text: "a file" });
-  await client.ended("with-media");
+  const media = [{ type: "document", mimeType: "text/plain", data: "aGk=", filename: "a.txt" }];
+  for (const sessionKey of ["main", "gone"]) {
+    model.queue({ text: "a file" });
+    await client.call("chat.send", { sessionKey, message: "look", media, runId: `media-${sessionKey}` });
+    await client.ended(`media-${sessionKey}`);
+  }
   await client.call("session.reset", { sessionKey: "main" });
+  expect(await client.call("session.delete", { sessionKey: "gone" })).toMatchObject({ ok: true });
   // Fires half a second later. Its answer has no destination, so no model is called.
   const schedule = { kind: "at", atMs: Date.now() + 30_000 };
   await client.call("cron.add", { name: "x", schedule, spec: { mode: "task", message: "x", deliver: true } });

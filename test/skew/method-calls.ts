@@ -252,6 +252,7 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "chat.send": () => [{ params: { ...session, message: "still there?", runId: "still" } }],
   "session.compact": () => [{ params: { ...session, keepMessages: 2 } }],
   "session.reset": () => [{ params: session }, { params: { sessionKey: kept } }],
+  "session.delete": () => [{ params: { sessionKey: "agent:main:gone" } }],
   "agent.init": () => [{}],
   "config.set": () => [{ params: { path: "userTimezone", value: "Europe/Berlin" } }],
   "tool.invoke": () => [{ params: { tool: "laptop__Bash", args: { command: "date" } } }],

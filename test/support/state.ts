@@ -3,7 +3,7 @@ import { openParameters } from "../../local/parameter-store.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import { openLocalSecrets } from "../../local/world/local-world.ts";
 import { dueItems } from "../../shared/session/due.ts";
-import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
+import type { Bucket, Item, Secrets, Table } from "../../shared/world/world.ts";
 import { createMemoryBucket, type MemoryBucket } from "./memory-bucket.ts";
 
 /** The state of the local world. */
@@ -19,6 +19,8 @@ export interface State {
 export interface MemoryState extends State {
   /** The bucket itself, which allows every call and records it. */
   objects: MemoryBucket;
+  /** Every item of the table. */
+  items(): Item[];
   /** Another state with the same items, objects and secrets. */
   copy(): MemoryState;
 }
@@ -42,6 +44,7 @@ export async function startState(allow?: Allow): Promise<MemoryState> {
       bucket: allow ? guarded<Bucket>(objects, bucketActions, allow) : objects,
       objects,
       openSecrets,
+      items: () => [...store.all()] as Item[],
       copy: () => stateOver(createMemoryStore(store.all()), objects.copy()),
       close: async () => {},
     };

@@ -88,6 +88,17 @@ const sessionCommands: readonly CommandEntry[] = [
     load: async () => (await import("./session-commands.ts")).resetSession,
   },
   {
+    name: "delete <sessionKey> [sessionId]",
+    summary:
+      "delete a session with all its conversations, or one earlier conversation; memories made of them stay",
+    options: [["--yes", "do not ask"]],
+    examples: [
+      "session delete agent:main:holidays",
+      "session delete agent:main:main 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11",
+    ],
+    load: async () => (await import("./session-commands.ts")).deleteSession,
+  },
+  {
     name: "history [sessionKey]",
     summary: "the ids of a session's conversations, oldest first; `transcript` prints one of them",
     examples: ["session history", "session history agent:main:main --json"],

@@ -84,20 +84,43 @@ export const previewSession: Action = async (context, { args, options }) => {
   context.print(preview, [head, ...messages.map(transcript)].join("\n\n"));
 };
 
-export const resetSession: Action = async (context, { args, options }: Invocation) => {
-  const sessionKey = await keyOf(context, args[0]);
-  if (options.yes !== true) {
-    if (!context.terminal.stdin.isTTY)
-      throw usage("no terminal to ask for confirmation; pass --yes to clear the messages");
-    if (!(await confirm(context.terminal, `Clear the messages of ${sessionKey}?`))) {
-      context.note("nothing was changed");
-      return;
-    }
-  }
+/** Asks before messages go. @returns false when the answer is no */
+async function isAgreed(context: Context, { options }: Invocation, question: string): Promise<boolean> {
+  if (options.yes === true) return true;
+  if (!context.terminal.stdin.isTTY)
+    throw usage("no terminal to ask for confirmation; pass --yes to clear the messages");
+  if (await confirm(context.terminal, question)) return true;
+  context.note("nothing was changed");
+  return false;
+}
+
+export const resetSession: Action = async (context, invocation: Invocation) => {
+  const sessionKey = await keyOf(context, invocation.args[0]);
+  if (!(await isAgreed(context, invocation, `Clear the messages of ${sessionKey}?`))) return;
   const gateway = await context.gateway();
   const result = await gateway.request("session.reset", { sessionKey }, readingTimeoutMs);
   const archive = result.archivedTo ? `\narchive: ${result.archivedTo}` : "";
   context.print(result, `${result.sessionKey} starts over as ${result.newSessionId}${archive}`);
+};
+
+export const deleteSession: Action = async (context, invocation: Invocation) => {
+  const [key, sessionId] = invocation.args;
+  const sessionKey = await keyOf(context, key);
+  const one = sessionId === undefined ? {} : { sessionId };
+  const what =
+    sessionId === undefined ? `${sessionKey} and all its conversations` : `the conversation ${sessionId}`;
+  if (!(await isAgreed(context, invocation, `Delete ${what} for good?`))) return;
+  const gateway = await context.gateway();
+  const result = await gateway.request("session.delete", { sessionKey, ...one }, readingTimeoutMs);
+  const { sessionIds, objects } = result;
+  const count = `${sessionIds.length} conversation${sessionIds.length === 1 ? "" : "s"}`;
+  context.print(
+    result,
+    [
+      `${result.sessionKey}: deleted ${count} (${objects} object${objects === 1 ? "" : "s"} of the bucket)`,
+      "memories made of it stay: `gsv memory list`, `gsv memory forget ID --everywhere`",
+    ].join("\n"),
+  );
 };
 
 /**

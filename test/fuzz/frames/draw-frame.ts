@@ -85,7 +85,13 @@ function request(id: string, method: string, params: unknown): Drawn {
 }
 
 /** Expensive methods are drawn less often: each makes the agent work. */
-const costly = new Set<string>(["chat.send", "session.reset", "session.compact", "agent.init"]);
+const costly = new Set<string>([
+  "chat.send",
+  "session.reset",
+  "session.compact",
+  "session.delete",
+  "agent.init",
+]);
 
 function methodFor(mode: Mode, random: Random): Method {
   if (mode === "stranger" && random.integer(2) === 0) return "connect";

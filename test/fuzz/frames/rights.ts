@@ -32,7 +32,14 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "session.reset",
       "session.compact",
     ],
-    ...["session.preview", "session.history", "session.transcript", "workspace.list", "workspace.read"],
+    ...[
+      "session.preview",
+      "session.history",
+      "session.delete",
+      "session.transcript",
+      "workspace.list",
+      "workspace.read",
+    ],
     ...["session.export", "session.import", "session.search"],
     ...["object.list", "object.get", "object.history", "object.diff"],
     ...[
