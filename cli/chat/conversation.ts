@@ -394,6 +394,7 @@ const withdrawnOutcome = { ...stoppedOutcome, status: "withdrawn" } as const;
 /** Whether the response to "/stop" reports a stopped run. */
 const hasStopped = (response: string) => /^stopped\b/i.test(response);
 /** Whether a command waits in the inbox as messages do, and answers its request at the end. */
-const isLong = (message: string) => ["reset", "compact"].includes(parseCommand(message)?.name ?? "");
+const isLong = (message: string) =>
+  ["reset", "private", "compact"].includes(parseCommand(message)?.name ?? "");
 const isStop = (message: string) => parseCommand(message)?.name === "stop";
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

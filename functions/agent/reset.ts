@@ -35,6 +35,10 @@ export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;
  */
 const arrivingMs = 60_000;
 
+/** What the answer to `/private` adds. */
+const privateText =
+  "This conversation is private: it is not archived or searched, and no memories are extracted from it. /new ends and deletes it.";
+
 /** Whether the session's policy requires a reset before a message that arrived at `at` (epoch ms). */
 export async function isDue(agent: Agent, state: SessionState, at: number): Promise<boolean> {
   if (messageCount(state) === 0) return false;
@@ -58,6 +62,7 @@ export async function beginReset(agent: Agent, writer: SessionWriter, entry?: Re
     newSessionId: randomUUID(),
     at: agent.now(),
     ...(entry ? { entryId: entry.id } : {}),
+    ...(entry?.private ? { private: true } : {}),
     attempt: 1,
     messages: messageCount(writer.state),
   };
@@ -95,13 +100,13 @@ function resettingOf({ state, sessionKey }: SessionWriter): Resetting {
 }
 
 /**
- * Archives the messages, and records that memories are to be extracted from the archive. `memories` is empty so that an
- * earlier version that continues this reset extracts none itself.
+ * Archives the messages, and records that memories are to be extracted from the archive, unless the conversation is private.
+ * `memories` is empty so that an earlier version that continues this reset extracts none itself.
  */
 async function archive(agent: Agent, writer: SessionWriter): Promise<void> {
   const { archivedTo, memories, mediaDeleted, messages, at } = resettingOf(writer);
-  const { sessionId, updatedAt } = writer.state;
-  if (messages === 0) return;
+  const { sessionId, updatedAt, private: isPrivate } = writer.state;
+  if (messages === 0 || isPrivate) return;
   const origins = await originsOf(agent, writer.state);
   const key = archivedTo ?? (await archiveSession(agent, { ...writer.state, origins }, at));
   if (archivedTo === undefined) await keepForSearch(agent, key);
@@ -160,7 +165,8 @@ async function startAfresh(agent: Agent, writer: SessionWriter): Promise<void> {
   const { sessionKey, sessionId, tokens, spent, extracting } = writer.state;
   if (extracting) await queueExtraction(agent.table, { sessionKey, ...extracting }, agent.now());
   const resets = await recordPreviousId(agent.table, writer.state);
-  const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(writer);
+  const { newSessionId, at, archivedTo, mediaDeleted = 0, private: isPrivate } = resettingOf(writer);
+  const messages = writer.state.private ? 0 : resettingOf(writer).messages;
   const entry = requestOf(writer);
   const result = {
     ok: true,
@@ -178,6 +184,7 @@ async function startAfresh(agent: Agent, writer: SessionWriter): Promise<void> {
     set("sessionId", newSessionId),
     set("resets", resets),
     remove("previousSessionIds"),
+    isPrivate ? set("private", true) : remove("private"),
     set("first", 1),
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),
@@ -208,7 +215,8 @@ async function answerRequest(agent: Agent, writer: SessionWriter): Promise<void>
   const entry = result && requestOf(writer);
   if (!result || !entry) return;
   const { via } = entry;
-  const response = `Session reset. Archived ${result.archivedMessages} messages.`;
+  const begun = writer.state.private ? ` ${privateText}` : "";
+  const response = `Session reset. Archived ${result.archivedMessages} messages.${begun}`;
   try {
     if (via !== "policy") await answerEntry(agent, { ...entry, via }, result, "reset", response);
   } catch (error) {

@@ -218,7 +218,7 @@ export const methodParams = {
     label: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(200)))),
     resetPolicy: v.optional(v.nullable(resetPolicyPatch)),
   }),
-  "session.reset": ofSession,
+  "session.reset": v.object({ ...ofSession.entries, private: v.optional(v.boolean(), false) }),
   "session.compact": v.object({
     sessionKey: sessionKeyField,
     keepMessages: v.optional(count(1, 999_999), 20),

@@ -89,6 +89,8 @@ export interface SessionResult {
   lastResetAt?: number;
   previousSessionIds: string[];
   label?: string;
+  /** The conversation is not archived, searched or read for memories. */
+  private?: true;
 }
 
 export interface StatsResult {

@@ -30,13 +30,13 @@ export async function liveSessionKeys(table: Table, agentId: string): Promise<st
     .slice(0, maxSessions);
 }
 
-/** Undefined when there is no such session. */
+/** Undefined when there is no such session, or its conversation is private. */
 export async function readLiveTurns(
   store: { table: Table; bucket: Bucket },
   sessionKey: string,
 ): Promise<LiveTurns | undefined> {
   const state = await readSession(store.table, sessionKey);
-  if (!state) return undefined;
+  if (!state || state.private) return undefined;
   const messages = await readMessages(store, state);
   return { state, origins: originsOfSession(state, messages), turns: turnsOf(messages) };
 }

@@ -11,7 +11,7 @@ import { assign, type SessionState } from "./state.ts";
 const described = [
   ...["label", "resetPolicy", "lastChannel", "lastResetAt", "resetScheduledFor", "previousSessionIds"],
   ...["context", "contextTokens", "contextLimits", "tokensPerCharacter", "promptHash", "origins"],
-  ...["clearFrom", "compactedAt", "extracting", "listPk", "listSk"],
+  ...["private", "clearFrom", "compactedAt", "extracting", "listPk", "listSk"],
 ] as const;
 
 /**

@@ -155,8 +155,8 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
         /** Whose words the text contains, besides those of the owner or the sender. Absent in earlier versions. */
         origins?: string[];
       }
-    /** `via`: the source of the request, which decides the shape of the answer. */
-    | { kind: "reset"; via: "command" | "method" | "policy" }
+    /** `via`: the source of the request, which decides the shape of the answer. `private`: the next conversation is. */
+    | { kind: "reset"; via: "command" | "method" | "policy"; private?: true }
     /** `keep`: number of newest messages that are not compacted. */
     | { kind: "compact"; keep: number; via: "command" | "method" }
     /** `object`: the id of the object to show to the model, or to hide from it. */

@@ -34,6 +34,8 @@ export interface Resetting {
   at: number;
   /** The inbox entry that requested it; absent when a message arrived in a session that was due for a reset. */
   entryId?: string;
+  /** Whether the next conversation is private. */
+  private?: true;
   /** How often it was started. */
   attempt: number;
   /** Number of live messages at the start. */
@@ -110,6 +112,8 @@ export interface SessionState {
   stop?: string;
   /** Id of the entry with a compaction that a stop was requested for. Not in `stop`, which an earlier version removes with a run. */
   stopEntry?: string;
+  /** The conversation is not archived, not searched, and no memories are extracted from it. */
+  private?: true;
   tokens: TokenCount;
   /** Tokens and money spent on model calls; absent in an item of an earlier version until the next reply. */
   spent?: StoredSpending;

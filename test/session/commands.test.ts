@@ -158,8 +158,10 @@ describe("a command", () => {
   });
 
   it("/help lists every command, to guests only theirs", async () => {
-    expect(await answer("/help")).toMatch(/^Commands:\n\/new, \/reset – archive.*\n\/compact \[N\] – /);
-    expect((await answer("/help"))?.split("\n")).toHaveLength(12);
+    expect(await answer("/help")).toMatch(
+      /^Commands:\n\/new, \/reset – archive.*\n\/private – .*\n\/compact \[N\] – /,
+    );
+    expect((await answer("/help"))?.split("\n")).toHaveLength(13);
     const ofGuests = [/^Commands:\n\/stop – /, /^Commands:\n\/new, \/reset – .*\n\/stop – /];
     for (const [i, key] of [main, guestKey].entries())
       expect(await answer("/?", guest, key)).toMatch(ofGuests[i]!);
@@ -168,7 +170,7 @@ describe("a command", () => {
   it("a guest may reset only their own conversation, and choose nothing", async () => {
     expect(await submit("/new", { writer: guest }, guestKey)).toEqual({ status: "deferred" });
     expect(await answer("/new", guest)).toMatch(/^Only an owner .* that others share\.$/);
-    for (const name of ["compact", "context", "cost", "model", "think"])
+    for (const name of ["private", "compact", "context", "cost", "model", "think"])
       expect(await answer(`/${name}`, guest, guestKey)).toBe(
         `Only the owner of this agent may use /${name}.`,
       );

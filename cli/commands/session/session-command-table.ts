@@ -83,7 +83,10 @@ const sessionCommands: readonly CommandEntry[] = [
   {
     name: "reset [sessionKey]",
     summary: "start over: clears the messages and gives the session a new id",
-    options: [["--yes", "do not ask"]],
+    options: [
+      ["--private", "the next conversation is not archived, searched or read for memories"],
+      ["--yes", "do not ask"],
+    ],
     examples: ["session reset agent:main:main --yes"],
     load: async () => (await import("./session-commands.ts")).resetSession,
   },

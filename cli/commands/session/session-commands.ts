@@ -32,7 +32,7 @@ export const getSession: Action = async (context, { args }) => {
   const { mode, atHour, idleMinutes } = session.resetPolicy;
   const shown = pairs([
     ["session", session.sessionKey],
-    ["id", session.sessionId],
+    ["id", session.private ? `${session.sessionId} (private: not archived or searched)` : session.sessionId],
     ["label", session.label],
     ["created", moment(session.createdAt)],
     ["updated", moment(session.updatedAt)],
@@ -98,9 +98,14 @@ export const resetSession: Action = async (context, invocation: Invocation) => {
   const sessionKey = await keyOf(context, invocation.args[0]);
   if (!(await isAgreed(context, invocation, `Clear the messages of ${sessionKey}?`))) return;
   const gateway = await context.gateway();
-  const result = await gateway.request("session.reset", { sessionKey }, readingTimeoutMs);
+  const isPrivate = invocation.options.private === true;
+  const request = { sessionKey, ...(isPrivate ? { private: true } : {}) };
+  const result = await gateway.request("session.reset", request, readingTimeoutMs);
   const archive = result.archivedTo ? `\narchive: ${result.archivedTo}` : "";
-  context.print(result, `${result.sessionKey} starts over as ${result.newSessionId}${archive}`);
+  context.print(
+    result,
+    `${result.sessionKey} starts over as ${result.newSessionId}${isPrivate ? " (private)" : ""}${archive}`,
+  );
 };
 
 export const deleteSession: Action = async (context, invocation: Invocation) => {

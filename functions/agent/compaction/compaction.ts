@@ -96,8 +96,7 @@ export async function compactStep(agent: Agent, writer: SessionWriter, begun: Co
   if (!text) return;
   const { at } = compacting;
   const from = { ...state, origins: originsOfSession(state, messages) };
-  const archivedTo = await archivePart(agent.bucket, from, at, { count, stream: removed });
-  await keepForSearch(agent, archivedTo);
+  const archivedTo = state.private ? undefined : await archiveRemoved(agent, from, at, removed);
   if (text.memories)
     await (await import("./extract-memories.ts")).appendDailyMemory(agent, from, at, text.memories);
   const { first, head, context } = writer.state;
@@ -107,6 +106,18 @@ export async function compactStep(agent: Agent, writer: SessionWriter, begun: Co
   const left = contextAfter(context, compacted);
   const steps = left ? [assign("context", left)] : context ? [remove("context")] : [];
   await commitLive(agent, writer, compacting, { live, text, archivedTo, steps });
+}
+
+/** Archives the messages that a compaction removes. @returns the archive's key */
+async function archiveRemoved(
+  agent: Agent,
+  from: SessionState,
+  at: number,
+  removed: readonly Message[],
+): Promise<string> {
+  const key = await archivePart(agent.bucket, from, at, { count: removed.length, stream: removed });
+  await keepForSearch(agent, key);
+  return key;
 }
 
 /**
@@ -143,7 +154,7 @@ async function compactionText(
       timezone: configuration.userTimezone,
       messages: removed,
       mostCharacters,
-      withMemories: configuration.compaction.extractMemories,
+      withMemories: configuration.compaction.extractMemories && !state.private,
       timeoutMs: configuration.timeouts.llmMs,
       interrupted,
       silent: attempt > maxModelAttempts,
@@ -171,7 +182,8 @@ async function writeLive(writer: SessionWriter, live: readonly Message[]): Promi
 interface Compacted {
   live: Message[];
   text: CompactionText;
-  archivedTo: string;
+  /** Absent: the conversation is private. */
+  archivedTo: string | undefined;
   steps: readonly Step[];
 }
 
@@ -184,7 +196,8 @@ async function commitLive(
   const { first, head, sessionKey } = writer.state;
   const trimmedMessages = upTo - first + 1;
   const keptMessages = live.length - 1;
-  const result = { ok: true, trimmedMessages, keptMessages, archivedTo } as const;
+  const archive = archivedTo === undefined ? {} : { archivedTo };
+  const result = { ok: true, trimmedMessages, keptMessages, ...archive } as const;
   const asked = askedBy(writer.state);
   await writer.commit([
     set("first", head + 1),
@@ -262,7 +275,8 @@ async function answerRequest(
   result: CompactResult,
 ): Promise<void> {
   const { keptMessages, trimmedMessages } = result;
-  const response = `Compacted session. Kept ${keptMessages} messages, archived ${trimmedMessages}.`;
+  const verb = writer.state.private ? "deleted" : "archived";
+  const response = `Compacted session. Kept ${keptMessages} messages, ${verb} ${trimmedMessages}.`;
   await answerEntry(agent, entry, result, "compact", response).catch(unanswered(writer));
   await writer.commitEntry(entry, [remove("compacting"), remove("stopEntry")]);
 }

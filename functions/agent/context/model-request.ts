@@ -208,9 +208,10 @@ export async function loadContext(
   };
   const { model, thinkingLevel } = effectiveChoice(configuration, sessionKey, state.settings, run.overrides);
   const machines = machinesText(kept, timezone);
+  const isPrivate = state.private === true;
   const asked = `${model.provider}/${model.id}`;
   const prompt = assemblePrompt(content, {
-    ...{ agentId, sessionKey, sessionKind: kind, model: asked, timezone, machines },
+    ...{ agentId, sessionKey, sessionKind: kind, model: asked, timezone, machines, isPrivate },
   });
   const isFirstRun = (files.bootstrap ?? "").trim() !== "";
   const listed = content.skills.map(({ readPath }) => readPath);
@@ -231,6 +232,7 @@ export async function loadContext(
       nodeTools: offered,
       nodes: kept.filter(isConnected),
       audience,
+      isPrivate,
       agentId,
       origins: joinOrigins(wordsRead(run), origins, ...usable.map((skill) => skill.origins)),
       askers: askersOf(run) ?? [],

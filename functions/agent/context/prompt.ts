@@ -40,6 +40,8 @@ export interface PromptRuntime {
   timezone: string;
   /** The machines whose tools are offered (`machinesText`). */
   machines: string;
+  /** The conversation is not archived. */
+  isPrivate: boolean;
 }
 
 /** The content of all sections before "Runtime". */
@@ -170,6 +172,9 @@ function runtimeSection(runtime: PromptRuntime): string {
     `- Agent: ${runtime.agentId}`,
     `- Session: ${runtime.sessionKey} (${runtime.sessionKind})`,
     `- Model: ${runtime.model}`,
+    ...(runtime.isPrivate
+      ? ["- This conversation is private: write nothing about it into memories or files unless asked to."]
+      : []),
     `- Timezone: ${runtime.timezone}`,
     `- Machines: ${runtime.machines}`,
     "- <gateway> at the end of a message: the time, its channel, changed machines and files.",

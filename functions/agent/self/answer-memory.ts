@@ -78,11 +78,11 @@ async function recall(
  * dreams. A failure is only logged.
  */
 async function countRecall(
-  { agent, turn: { agentId }, address: { sessionKey, runId, step, callId } }: ToolCallContext,
+  { agent, turn: { agentId, isPrivate }, address: { sessionKey, runId, step, callId } }: ToolCallContext,
   query: string,
   hits: readonly RecalledMemory[],
 ): Promise<void> {
-  if (hits.length === 0) return;
+  if (hits.length === 0 || isPrivate) return;
   try {
     const configuration = await agent.configuration.load();
     const isOwn = dreamKinds.includes(sessionKind(sessionKey, keyRules(configuration)));

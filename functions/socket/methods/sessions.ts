@@ -66,6 +66,7 @@ export const sessionMethods: Pick<
         ...(lastResetAt === undefined ? {} : { lastResetAt }),
         previousSessionIds: await readPreviousIds(gateway.table, state),
         ...(label === undefined ? {} : { label }),
+        ...(state.private ? { private: true } : {}),
       };
     },
   },
@@ -109,9 +110,11 @@ export const sessionMethods: Pick<
   },
   "session.reset": {
     modes: ["client"],
-    async handle(gateway, { sessionKey }, { id, caller }) {
+    async handle(gateway, { sessionKey, private: isPrivate }, { id, caller }) {
       const origin = clientOrigin(caller, id);
-      const entry = { id: randomUUID(), at: gateway.now(), origin, kind: "reset", via: "method" } as const;
+      const next = isPrivate ? ({ private: true } as const) : {};
+      const how = { kind: "reset", via: "method", ...next } as const;
+      const entry = { id: randomUUID(), at: gateway.now(), origin, ...how };
       await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);
       return deferred;
     },

@@ -28,6 +28,10 @@ export interface CommandHelp {
 /** Every slash command of the gateway, in the order of `/help`. */
 export const commandHelp: Record<CommandName, CommandHelp> = {
   reset: { words: ["new", "reset"], does: "archive this conversation and start a fresh one" },
+  private: {
+    words: ["private"],
+    does: "start a conversation that is not archived, searched or read for memories",
+  },
   compact: {
     words: ["compact"],
     argument: "[N]",
@@ -70,7 +74,7 @@ export interface CommandContext {
 /** The immediate reply to a command, or the inbox entry with which the agent executes it. */
 export type CommandReply =
   | { response?: string; error?: string }
-  | { entry: { kind: "reset" } | { kind: "compact"; keep: number } };
+  | { entry: { kind: "reset"; private?: true } | { kind: "compact"; keep: number } };
 
 /** Messages that a compaction keeps when no count is given. */
 const defaultKeepMessages = 20;
@@ -101,6 +105,8 @@ export async function runCommand(
       return { response: isGuest ? guestHelp(sessionKey) : help };
     case "reset":
       return { entry: { kind: "reset" } };
+    case "private":
+      return { entry: { kind: "reset", private: true } };
     case "compact":
       return compact(command.argument);
     case "stop":
@@ -205,7 +211,7 @@ function describeSession(
   const policy = state?.resetPolicy ?? configuration.session.defaultResetPolicy;
   const { input, output } = state?.tokens ?? { input: 0, output: 0 };
   return [
-    `Session: ${sessionKey}`,
+    `Session: ${sessionKey}${state?.private ? " (private)" : ""}`,
     `Messages: ${state ? messageCount(state) : 0}`,
     `Tokens: ${input} in / ${output} out`,
     `Model: ${provider}/${id}`,

@@ -29,6 +29,7 @@ export function guestRefusal(sessionKey: string, { name }: Command): string | un
       return isGuestSessionKey(sessionKey)
         ? undefined
         : "Only an owner of this agent may reset a conversation that others share.";
+    case "private":
     case "compact":
     case "context":
     case "cost":

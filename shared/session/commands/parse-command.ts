@@ -6,6 +6,7 @@ export interface Command {
 
 export type CommandName =
   | "reset"
+  | "private"
   | "compact"
   | "stop"
   | "status"
@@ -19,6 +20,7 @@ export type CommandName =
 const names: Record<string, CommandName> = {
   new: "reset",
   reset: "reset",
+  private: "private",
   compact: "compact",
   stop: "stop",
   status: "status",

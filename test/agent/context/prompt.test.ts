@@ -44,6 +44,7 @@ const runtime = {
   model: "anthropic/some-model",
   timezone: "Europe/Berlin",
   machines: "laptop (linux)",
+  isPrivate: false,
 };
 const full: PromptInput = {
   role: "owner",

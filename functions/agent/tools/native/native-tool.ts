@@ -20,6 +20,8 @@ export interface ToolTurn {
   agentId: string;
   model: ModelConfiguration;
   audience: Audience;
+  /** The conversation is not archived or searched. */
+  isPrivate: boolean;
   /** Connected nodes; empty if the turn may not use them. */
   nodes: PeerRecord[];
   /** The native tools that this turn may use, by name. */
