@@ -13,7 +13,7 @@ import { type Prepared, plainTail, prepareRequest, type TurnContext } from "./co
 import type { ModelOutcome } from "./model/model-call.ts";
 import { nameOf } from "./model/paid-call.ts";
 import { describeModel } from "./model/resolve-model.ts";
-import { payerOf } from "./payer.ts";
+import { payingFor } from "./payer.ts";
 import { streamDeltas } from "./reply/deltas.ts";
 import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
@@ -110,9 +110,8 @@ export async function askModel(
   return { ...counted, prepared, streamed: deltas.end() };
 }
 
-function occasionOf({ sessionKey }: SessionState, run: Run, { model, audience }: TurnContext): Occasion {
-  const isPublic = run.role === "guest" || audience === "shared";
-  return { payer: payerOf(run, sessionKey), model: nameOf(model), isPublic };
+function occasionOf({ sessionKey }: SessionState, run: Run, turn: TurnContext): Occasion {
+  return { ...payingFor(turn.configuration, run, sessionKey), model: nameOf(turn.model) };
 }
 
 /** The most that a turn's call can use. */

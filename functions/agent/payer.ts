@@ -1,6 +1,29 @@
-import { agentIdOf } from "../../shared/session/key/session-key.ts";
+import { ownValue } from "../../shared/channels/account.ts";
+import { senderRole } from "../../shared/channels/inbound/sender-role.ts";
+import type { Configuration } from "../../shared/configuration/schema.ts";
+import { keyRules } from "../../shared/session/key/routing.ts";
+import { agentIdOf, sessionKind } from "../../shared/session/key/session-key.ts";
 import type { Run } from "../../shared/session/run.ts";
 import type { CallKind, Payer } from "../../shared/spend/rules.ts";
+import type { Occasion } from "../../shared/spend/session-account.ts";
+import { audienceOf } from "../../shared/workspace/privacy.ts";
+
+/** Who pays for calls, and who reads why one is refused. */
+type Paying = Pick<Occasion, "payer" | "isPublic">;
+
+/** A run's model calls. */
+export function payingFor(configuration: Configuration, run: Run, sessionKey: string): Paying {
+  return { payer: payerOf(run, sessionKey), isPublic: isPublic(configuration, sessionKey, run) };
+}
+
+/** Calls that keep a session in order. @param run the run that needs them */
+export function maintaining(configuration: Configuration, sessionKey: string, run?: Run): Paying {
+  const ofRun = run ? { runId: run.runId } : {};
+  return {
+    payer: { kind: "maintenance", agentId: agentIdOf(sessionKey), sessionKey, ...ofRun },
+    isPublic: isPublic(configuration, sessionKey, run),
+  };
+}
 
 /** On whose account a run's model calls go. */
 export function payerOf({ runId, role, senderId, origin, task }: Run, sessionKey: string): Payer {
@@ -18,7 +41,16 @@ function kindOf({ role, task }: Pick<Run, "role" | "task">): CallKind {
   return task?.kind === "heartbeat" || task?.kind === "cron" ? task.kind : "turn";
 }
 
-/** On whose account calls go that keep a session in order. */
-export function maintenanceOf(sessionKey: string): Payer {
-  return { kind: "maintenance", agentId: agentIdOf(sessionKey), sessionKey };
+/** Whether somebody who is no owner may read a refusal: in the conversation, or where the run's answer goes. */
+function isPublic(configuration: Configuration, sessionKey: string, run?: Run): boolean {
+  const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
+  if (audience === "shared" || run?.role === "guest") return true;
+  const { origin, task } = run ?? {};
+  const to = task?.kind === "heartbeat" ? task.to : origin?.kind === "channel" ? origin : undefined;
+  if (!to || to.owner) return false;
+  if (to.peer.kind !== "dm") return true;
+  // Where an owner has just written is the owner's; a job's target may be anybody's.
+  const isPlanned = task?.kind === "heartbeat" || task?.kind === "cron";
+  const settings = ownValue(configuration.channels, to.channel);
+  return isPlanned && senderRole(to.channel, settings, to.peer.id) !== "owner";
 }

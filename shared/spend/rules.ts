@@ -38,7 +38,8 @@ export const isTokens = (scope: string) => scope.endsWith(tokensSuffix);
 
 /** The sum that a rule limits for this payer; undefined when it does not apply. */
 function scopeOf({ scope, of, per }: BudgetRule, payer: Payer): string | undefined {
-  if (scope === "all" || scope === "run") return scope;
+  if (scope === "all") return scope;
+  if (scope === "run") return payer.runId === undefined ? undefined : scope;
   const value = partOf(scope, payer);
   if (value === undefined || (of !== undefined && of !== value)) return undefined;
   return scope === "session" && per === "session" ? scope : `${scope}:${value}`;

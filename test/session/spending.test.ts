@@ -173,7 +173,7 @@ describe("today's spending of all sessions", () => {
 });
 
 describe("/budget", () => {
-  it("shows an owner today, the month and each limit, but not in a room", async () => {
+  it("shows an owner today, the month and each limit, but in a room neither that nor /cost", async () => {
     bench.configuration.budgets = defaults.budgets;
     await say();
     for (const role of [undefined, "owner"] as const)
@@ -183,7 +183,9 @@ describe("/budget", () => {
         ),
       });
     sessionKey = "agent:main:telegram:group:-100";
-    expect(await command("budget", "owner")).toEqual({ error: expect.stringContaining("direct message") });
+    for (const name of ["budget", "cost"] as const)
+      expect(await command(name, "owner")).toEqual({ error: expect.stringContaining("direct message") });
+    expect(await command("cost")).toHaveProperty("response");
   });
 });
 

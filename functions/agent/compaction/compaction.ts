@@ -20,7 +20,7 @@ import type { Agent } from "../agent.ts";
 import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
 import { describeModel } from "../model/resolve-model.ts";
-import { maintenanceOf } from "../payer.ts";
+import { maintaining } from "../payer.ts";
 import { failRun } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
 import { dropFromSearch, keepForSearch } from "../self/kept-for-search.ts";
@@ -149,7 +149,7 @@ async function compactionText(
     summarize(agent, {
       state,
       model,
-      payment: { account: writer.account, occasion: { payer: maintenanceOf(sessionKey) } },
+      payment: { account: writer.account, occasion: maintaining(configuration, sessionKey, state.run) },
       contextWindow,
       timezone: configuration.userTimezone,
       messages: removed,

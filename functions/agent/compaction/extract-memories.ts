@@ -14,7 +14,7 @@ import { dailyMemoryPath, sharedMemoryPath } from "../../../shared/workspace/wor
 import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
 import { describeModel } from "../model/resolve-model.ts";
-import { maintenanceOf } from "../payer.ts";
+import { maintaining } from "../payer.ts";
 import { memoriesPrompt, readMemories, renderConversation } from "./compaction-prompts.ts";
 import { inChunks } from "./message-chunks.ts";
 
@@ -51,7 +51,7 @@ export async function extractMemories(
   const end = AbortSignal.any([signal, AbortSignal.timeout(llmMs)]);
   const payment = {
     account: new SessionAccount(agent.book, state.sessionKey),
-    occasion: { payer: maintenanceOf(state.sessionKey), isDeferrable: true },
+    occasion: { ...maintaining(configuration, state.sessionKey), isDeferrable: true },
   };
   const found: string[] = [];
   let answers = 0;

@@ -12,7 +12,7 @@ import { budgetCommand } from "./budget-command.ts";
 import { contextCommand } from "./context-command.ts";
 import { costCommand } from "./cost-command.ts";
 import { parseModelSelector } from "./directives.ts";
-import { guestHelp, guestRefusal } from "./guest-rights.ts";
+import { guestHelp, refusalOf } from "./guest-rights.ts";
 import { effectiveModel, effectiveThinking, missingFor } from "./model-choice.ts";
 import type { Command, CommandName } from "./parse-command.ts";
 
@@ -98,7 +98,7 @@ export async function runCommand(
   writer: Writer,
 ): Promise<CommandReply> {
   const isGuest = writer.role === "guest";
-  const refusal = isGuest ? guestRefusal(sessionKey, command) : undefined;
+  const refusal = refusalOf(sessionKey, writer, command);
   if (refusal !== undefined) return { error: refusal };
   switch (command.name) {
     case "help":
@@ -119,7 +119,7 @@ export async function runCommand(
       // A message of a channel shows nothing of other sessions.
       return { response: await costCommand(context, sessionKey, writer.role === undefined) };
     case "budget":
-      return budgetCommand(context, sessionKey, writer);
+      return budgetCommand(context);
     case "context":
       return { response: await contextCommand(context, sessionKey) };
     case "think":

@@ -1,4 +1,5 @@
-import { isGuestSessionKey } from "../key/session-key.ts";
+import type { Writer } from "../inbox-entry.ts";
+import { isGuestSessionKey, parseSessionKey } from "../key/session-key.ts";
 import type { Command } from "./parse-command.ts";
 
 /** The answer to a guest's message that has a model or thinking directive. */
@@ -18,8 +19,16 @@ export function guestHelp(sessionKey: string): string {
   ].join("\n");
 }
 
-/** Why a guest may not use a command in a session, as a sentence for the guest; undefined when they may. */
-export function guestRefusal(sessionKey: string, { name }: Command): string | undefined {
+/** Why a writer may not use a command in a session, as a sentence; undefined when they may. */
+export function refusalOf(sessionKey: string, { role }: Writer, command: Command): string | undefined {
+  if (role === "guest") return guestRefusal(sessionKey, command);
+  const { name } = command;
+  const kind = parseSessionKey(sessionKey)?.peer.kind ?? "dm";
+  if (role === undefined || kind === "dm" || (name !== "cost" && name !== "budget")) return undefined;
+  return `Others can read this conversation; use /${name} in a direct message.`;
+}
+
+function guestRefusal(sessionKey: string, { name }: Command): string | undefined {
   switch (name) {
     case "help":
     case "status":

@@ -158,3 +158,42 @@ describe("a request to compact", () => {
     expect(await bench.said()).toEqual(turns(10));
   });
 });
+
+describe("a budget's limit during a compaction", () => {
+  const refusalIn = async (key: string) => {
+    bench.key = key;
+    bench.configuration.budgets = {
+      ...bench.configuration.budgets,
+      rules: [{ id: "day", scope: "all", per: "day", usd: 0, atLimit: "refuse" }],
+    };
+    await bench.seed(key, turns(5));
+    await bench.submit(key, compact("c1", 4, "command"));
+    await bench.invoke(key);
+    return JSON.stringify(bench.posted);
+  };
+
+  it("is explained to the owner, with figures", async () => {
+    const told = await refusalIn(bench.key);
+    expect(told).toMatch(/Nothing was changed\..*limit of \$0\.00 .*gsv budget raise day/);
+  });
+
+  it.each(["group:-1", "guest:8"])(
+    "is told without figures in a conversation that others read: %s",
+    async (peer) => {
+      const told = await refusalIn(`${bench.key.replace(/main$/, "telegram")}:${peer}`);
+      expect(told).toContain("Nothing was changed. not available today");
+      expect(told).not.toMatch(/\$\d|gsv budget/);
+    },
+  );
+
+  it("of a run does not apply: no run is in progress", async () => {
+    bench.configuration.budgets = {
+      ...bench.configuration.budgets,
+      rules: [{ id: "run", scope: "run", usd: 0.0001, atLimit: "refuse" }],
+    };
+    await bench.seed(bench.key, turns(5));
+    await bench.submit(bench.key, compact("c1", 4));
+    await bench.invoke(bench.key);
+    expect((await bench.state(bench.key)).compactedAt).toBeGreaterThan(0);
+  });
+});
