@@ -129,14 +129,15 @@ export async function startDev(options: DevOptions): Promise<Dev> {
 }
 
 /**
- * The known token if it is still good. Otherwise creates a new one, which takes over the nodes of the older
- * local tokens, and revokes those.
+ * The known token if it is still good and may not administer, as those of earlier versions may. Otherwise creates a new one,
+ * which takes over the nodes of the older local tokens, and revokes those.
  */
 async function tokenFor(cloud: LocalGateway, known: string | undefined): Promise<string> {
   const { table } = cloud.world;
   const own = (await listTokens(table, Date.now())).filter(({ name }) => name === tokenName);
-  if (known !== undefined && own.some(({ id }) => known.startsWith(`gsv_${id}_`))) return known;
   const knownId = known?.split("_")[1];
+  if (known !== undefined && own.some(({ id, scopes }) => id === knownId && !scopes.includes("admin")))
+    return known;
   for (const id of [...own.map((token) => token.id), ...(knownId === undefined ? [] : [knownId])]) {
     await revokeToken(table, id, Date.now());
     await releaseNodesOf(table, id);

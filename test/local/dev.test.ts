@@ -2,7 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { type Dev, startDev } from "../../local/dev/dev.ts";
+import { writeGatewayFile } from "../../local/dev/dev-state.ts";
 import { acquireDream, readDream } from "../../shared/dreaming/dream-state.ts";
+import { claimId } from "../../shared/peers/peer-ids.ts";
+import { listTokens } from "../../shared/peers/tokens.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { isLeased } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
@@ -10,6 +13,7 @@ import { configurationKey } from "../../shared/world/stored-format.ts";
 import { killLeftovers, startGsv } from "../cli/gsv-process.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import { newFolder } from "../support/run/test-folders.ts";
+import { standingAdmin } from "../support/standing-admin.ts";
 import { until } from "../support/until.ts";
 
 const home = newFolder();
@@ -58,6 +62,25 @@ it("resumes a turn at once whose process was killed: nothing waits for the lease
   expect((await readDream(world.table, "main")).owner).not.toBe("a dead sweep");
   await model.close();
 }, 20_000);
+
+it("replaces its token of an earlier version, which has admin rights, and hands over the nodes", async () => {
+  const folder = newFolder();
+  const before = await startDev({ dir: folder });
+  const earlier = await standingAdmin(before.cloud.world.table);
+  await before.cloud.world.table.update({ pk: "TOKEN", sk: earlier.id }, [set("name", "local")]);
+  await claimId(before.cloud.world.table, { mode: "node", id: "laptop" }, earlier.id, Date.now());
+  await before.close();
+  await writeGatewayFile(folder, { url: before.url, token: earlier.token });
+
+  running = await startDev({ dir: folder });
+  const { token, cloud } = running;
+  const tokens = await listTokens(cloud.world.table, Date.now());
+  expect(tokens).toMatchObject([{ name: "local", scopes: ["client", "node", "approve"] }]);
+  await claimId(cloud.world.table, { mode: "node", id: "laptop" }, tokens[0]?.id ?? "", Date.now());
+  await running.close();
+  running = await startDev({ dir: folder });
+  expect(running.token).toBe(token);
+});
 
 const written = "a newer version of gsv has written this data";
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { StageOutputs } from "../../../shared/aws/deployed-stage.ts";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import { createToken, listTokens } from "../../../shared/peers/tokens.ts";
+import type { Scope } from "../../../shared/protocol/methods.ts";
 import { type ConfigFile, readConfigFile, updateConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
@@ -62,7 +63,7 @@ export async function deployStage(context: Context, { options }: Invocation, run
 /** Refuses to overwrite a valid token of another gateway, because the file may contain its only copy. */
 async function checkFile(file: string, { gateway }: ConfigFile, stage: string, url: string): Promise<void> {
   if (!gateway?.url || !gateway.token || gateway.url === url) return;
-  if (!(await isAccepted(gateway.url, gateway.token))) return;
+  if (!(await scopesOf(gateway.url, gateway.token))) return;
   throw new Failure(
     "config",
     `gsv-${stage} is deployed, but ${file} contains the token of another gateway, ${gateway.url}; ${fileOfItsOwn(file, stage)}`,
@@ -94,10 +95,11 @@ async function deployStack(
   }
 }
 
-/** The token of the config file if this gateway accepts it; otherwise a new one, which may not administer it. */
+/** The token of the config file if this gateway accepts it without admin rights; otherwise a new one, which has none. */
 async function tokenFor(context: Context, settings: Settings, outputs: Outputs): Promise<string> {
   const known = settings.url?.value === outputs.WebSocketUrl ? settings.token?.value : undefined;
-  if (known !== undefined && (await isAccepted(outputs.WebSocketUrl, known))) {
+  const scopes = known && (await scopesOf(outputs.WebSocketUrl, known));
+  if (known && scopes && !scopes.includes("admin")) {
     context.note("    the token in the config file is still valid");
     return known;
   }
@@ -136,11 +138,13 @@ async function writeFirstFiles(context: Context, url: string, token: string): Pr
   }
 }
 
-async function isAccepted(url: string, token: string): Promise<boolean> {
+/** The scopes that a gateway accepts a token for; none as an early version tells. Undefined if it refuses the token. */
+async function scopesOf(url: string, token: string): Promise<readonly Scope[] | undefined> {
   try {
-    await (await openGateway(url, token)).close();
-    return true;
+    const gateway = await openGateway(url, token);
+    await gateway.close();
+    return gateway.hello.scopes ?? [];
   } catch {
-    return false;
+    return undefined;
   }
 }

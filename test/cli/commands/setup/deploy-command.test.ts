@@ -110,12 +110,18 @@ describe("gsv deploy", () => {
     expect((await readConfigFile(file)).gateway?.token).toBe("good-token");
   });
 
-  it("replaces a token that the gateway refuses", async () => {
+  it.each([
+    ["that the gateway refuses", "revoked", undefined],
+    ["of an earlier version, which has admin rights", "good-token", ["client", "node", "admin"] as const],
+  ])("replaces a token %s", async (_, token, scopes) => {
     const home = newFolder();
     const file = join(home, ".config/gsv/config.toml");
-    await updateConfigFile(file, { gateway: { url: gateway.url, token: "revoked" } });
+    await updateConfigFile(file, { gateway: { url: gateway.url, token } });
+    if (scopes) gateway.scopes = [...scopes];
     expect((await deploy(home)).error).toBeUndefined();
-    expect((await readConfigFile(file)).gateway?.token).toMatch(/^gsv_/);
+    const made = (await readConfigFile(file)).gateway?.token ?? "";
+    const holder = await createTokenVerifier(openDynamoDBTable("gsv-test-table"), Date.now).verify(made);
+    expect(holder?.scopes).toEqual(["client", "approve"]);
   });
 
   it("passes saved settings to the CDK until they are removed", async () => {
