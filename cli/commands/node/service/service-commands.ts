@@ -101,14 +101,14 @@ async function install(
 }
 
 /**
- * The token for the service: the one in use if a node may connect with it, else a new one, which needs admin rights. A
- * gateway that cannot be reached is not asked: the service will report a token that it refuses.
+ * The token for the service: the one in use if a node may connect with it and nobody may administer with it, else a new one,
+ * which needs admin rights. A gateway that cannot be reached is not asked: the service will report a token that it refuses.
  */
 async function nodeToken(context: Context, nodeId: string, token: string): Promise<string> {
   const gateway = await context.gateway(false).catch(() => undefined);
   const { scopes } = gateway?.hello ?? {};
-  if (gateway === undefined || scopes === undefined || scopes.includes("node") || scopes.includes("admin"))
-    return token;
+  const isKept = scopes === undefined || (scopes.includes("node") && !scopes.includes("admin"));
+  if (gateway === undefined || isKept) return token;
   const { tokens } = await gateway.request("token.list");
   const name = freeName(nodeId, tokens);
   return (await gateway.request("token.create", { name, scopes: ["node"] })).token;

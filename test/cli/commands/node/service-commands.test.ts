@@ -88,7 +88,7 @@ describe("gsv node install on Linux", () => {
     expect(readFileSync(config(), "utf8")).toContain('token = "gsv_secret"');
   });
 
-  it("makes a token for the node when the stored one is a client's, and keeps one that a node may use", async () => {
+  it("makes a token for the node when the stored one is a client's or an admin's, and keeps one that a node may use", async () => {
     const fake = await startFakeGateway({
       "token.list": () => ({ tokens: [{ name: "laptop" }] }),
       "token.create": () => ({ token: "gsv_of_the_node" }),
@@ -98,10 +98,18 @@ describe("gsv node install on Linux", () => {
     expect(await install({ flags: {}, env })).toMatchObject({ ok: true });
     expect(readFileSync(config(), "utf8")).toContain('token = "good-token"');
     expect(fake.requests).toEqual([]);
-    fake.scopes = ["client", "approve"];
-    expect(await install({ flags: {}, env })).toMatchObject({ ok: true });
-    expect(readFileSync(config(), "utf8")).toContain('token = "gsv_of_the_node"');
-    expect(fake.requests.at(-1)).toMatchObject({ params: { name: "laptop-2", scopes: ["node"] } });
+    for (const scopes of [
+      ["client", "approve"],
+      ["client", "node", "admin"],
+    ] as const) {
+      fake.scopes = [...scopes];
+      expect(await install({ flags: {}, env })).toMatchObject({ ok: true });
+      expect(readFileSync(config(), "utf8")).toContain('token = "gsv_of_the_node"');
+      expect(fake.requests.splice(0).at(-1)).toMatchObject({
+        params: { name: "laptop-2", scopes: ["node"] },
+      });
+      await run("uninstall");
+    }
     await fake.close();
   });
 
