@@ -35,9 +35,7 @@ export function originsOfResults(reply: AssistantMessage, outcomes: Outcomes): s
   const read = toolCallsOf(reply).map((call) => {
     const outcome = outcomes.get(call.id);
     if (outcome === undefined || outcome === "interrupted") return [];
-    const origins = outcome.origins ?? [answererOf(call)];
-    const isOfNode = origins.some((one) => one.startsWith(machineOrigin("")));
-    return isOfNode ? [...origins, ...fetchedFrom(bareName(call.name), call.arguments)] : origins;
+    return outcome.origins ?? [answererOf(call), ...fetchedFrom(bareName(call.name), call.arguments)];
   });
   return joinOrigins(...read);
 }
