@@ -1,7 +1,7 @@
 /** The shape of a secret. The label names its kind. */
 export type SecretShape = readonly [label: string, shape: RegExp];
 
-/** Keys, tokens and words that are called a password, the more specific ones first. */
+/** Keys, tokens and words that are called a password, the more specific ones first. The bounds keep a search linear. */
 export const secretShapes: readonly SecretShape[] = [
   ["bearer_jwt", /\bBearer\s+eyJ[\w-]+(?:\.[\w-]+){2}/g],
   ["gsv_token", /(?<![A-Za-z0-9])gsv_[a-z0-9]{6,}_[\w-]{30,}/g],
@@ -9,8 +9,11 @@ export const secretShapes: readonly SecretShape[] = [
   ["openai_key", /\bsk-[A-Za-z0-9]{20,}|\bsk-(?:proj|svcacct|admin|or-v1)-[\w-]{20,}/g],
   ["aws_access_key", /\bA[KS]IA[A-Z0-9]{16}\b/g],
   ["hex_token_32", /\b[0-9a-fA-F]{32,}\b/g],
-  ["private_key", /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----)?/g],
-  ["jwt", /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+/g],
+  [
+    "private_key",
+    /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*PRIVATE KEY-----)?/g,
+  ],
+  ["jwt", /\beyJ[\w-]{8,2000}\.[\w-]{8,}\.[\w-]+/g],
   ["github_token", /\bgh[opsur]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}/g],
   ["gitlab_token", /\bgl(?:pat|ptt|dt|rt|rtr|cbt|ft|ffct|soat|oas|imt|agent)-[\w.-]{20,}/g],
   ["npm_token", /\bnpm_[A-Za-z0-9]{36,}/g],
@@ -27,7 +30,7 @@ export const secretShapes: readonly SecretShape[] = [
   ],
   ["stripe_key", /\b[rsw]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9]{16,}/g],
   ["telegram_token", /\b\d{8,10}:[\w-]{35}\b/g],
-  ["bearer_token", /(?<=\bBearer\s+)(?=[\w.~+/-]*\d)[\w.~+/-]{20,}=*/gi],
+  ["bearer_token", /(?<=\bBearer\s{1,40})(?=[\w.~+/-]*\d)[\w.~+/-]{20,}=*/gi],
   [
     "aws_secret_key",
     /(?<![\w/+=])(?=[A-Za-z0-9/+]*\d)(?=[A-Za-z0-9/+]*[a-z])(?=[A-Za-z0-9/+]*[A-Z])[A-Za-z0-9/+]{40}(?![\w/+=])/g,
@@ -35,9 +38,12 @@ export const secretShapes: readonly SecretShape[] = [
   ["url_password", /(?<=\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:@/]{1,100}:)[^\s@/]+(?=@)/g],
   [
     "password",
-    /(?<=\b(?:pass(?:word|phrase|code|wort)|pin|secret|token|api[ _-]?key|contraseña|clave|mot de passe)(?:\s+(?:is|es|ist|est|lautet))?\s*[\s:=]\s*["'`]?)(?=[^\s"'`]*[\d!@#$%^&*])[^\s"'`]{4,}/gi,
+    /(?<=\b(?:pass(?:word|phrase|code|wort)|pin|secret|token|api[ _-]?key|contraseña|clave|mot de passe)(?:\s{1,40}(?:is|es|ist|est|lautet))?(?:\s{0,40}[:=]|\s)\s{0,40}["'`]?)(?=[^\s"'`]{0,200}[\d!@#$%^&*])[^\s"'`]{4,}/gi,
   ],
-  ["password", /(?<=(?:密码|口令|パスワード|비밀번호)\s*(?:是|为|は|는|은)?\s*[:：=]?\s*)[\x21-\x7e]{4,}/g],
+  [
+    "password",
+    /(?<=(?:密码|口令|パスワード|비밀번호)\s{0,40}(?:(?:是|为|は|는|은)\s{0,40})?(?:[:：=]\s{0,40})?)[\x21-\x7e]{4,}/g,
+  ],
 ];
 
 /** The kind of secret in a text; undefined when none is recognized. */

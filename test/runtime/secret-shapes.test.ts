@@ -53,3 +53,28 @@ it.each([
 ])("an ordinary text has no secret: %s", (text) => {
   expect(findSecret(text)).toBeUndefined();
 });
+
+it.each([
+  ...[
+    " ",
+    "\n",
+    "password ",
+    "password: is : ",
+    "密码 ",
+    "Bearer ",
+    "eyJ-",
+    "://u:",
+    "aB1",
+    "sk-proj-",
+    "gsv_a",
+  ],
+  ...["password=", "mfa.", "EAA", "0", "glpat-", "-----BEGIN PRIVATE KEY-----", "-----BEGIN A "],
+])("a text that repeats %j costs no more time than its length", (piece) => {
+  for (const start of ["", "password", "Bearer", "密码", "pin is"])
+    expect(redact(start + piece.repeat(200_000 / piece.length)).length).toBeGreaterThan(0);
+});
+
+it("a password behind many blanks is recognized", () => {
+  for (const text of ["password", "mot de passe :", "clave  es", "密码 是", "パスワード：", "Bearer"])
+    expect(findSecret(`${text}${" ".repeat(30)}hunter2aB3dE6gHaB3dE6gH`), text).toBeDefined();
+});
