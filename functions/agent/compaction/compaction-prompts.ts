@@ -57,7 +57,10 @@ Answer with <summary>the summary</summary>.${memories}`;
 }
 
 /** The gateway's tools that return what was remembered or said before: their results are not said again. */
-const retold = new Set(["gsv__memory", "gsv__what_do_i_know", "gsv__session_logs", "gsv__memory_history"]);
+const retold = new Set([
+  ...["gsv__memory", "gsv__what_do_i_know", "gsv__memory_history"],
+  ...["gsv__session_logs", "gsv__SessionsList"],
+]);
 
 /**
  * Renders messages as text for a model, each with its local date and time, so that "tomorrow" has a date. The results of

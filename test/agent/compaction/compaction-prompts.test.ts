@@ -59,11 +59,13 @@ describe("a request for a summary", () => {
 
   it("dates each message in the user's timezone, and does not repeat what the agent recalled", () => {
     const asked = { ...user("meet Kim tomorrow"), timestamp: Date.parse("2026-11-23T23:30:00Z") };
-    const recalled = { ...result("a", "said by a group"), toolName: "gsv__session_logs" };
-    const text = renderConversation([asked, recalled], "Europe/Madrid");
-    expect(text).toBe(
-      "[user, Tuesday 2026-11-24 00:30]\nmeet Kim tomorrow\n\n[result of gsv__session_logs]\n(left out)",
-    );
+    for (const toolName of ["gsv__session_logs", "gsv__SessionsList"]) {
+      const recalled = { ...result("a", "said by a group"), toolName };
+      const text = renderConversation([asked, recalled], "Europe/Madrid");
+      expect(text).toBe(
+        `[user, Tuesday 2026-11-24 00:30]\nmeet Kim tomorrow\n\n[result of ${toolName}]\n(left out)`,
+      );
+    }
   });
 
   it("asks for memories only if they are wanted", () => {
