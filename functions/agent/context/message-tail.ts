@@ -50,7 +50,9 @@ const lists: Readonly<Record<string, string>> = {
  * since the prompt that is sent. It is stored with the message, so that later requests repeat it unchanged.
  */
 export function messageTail(sources: TailSources): string {
-  const { now, timezone, channel, machines, sent, current, earlier } = sources;
+  const { now, timezone, channel, machines, earlier } = sources;
+  // An earlier tail was stored without tags.
+  const [sent, current] = [withoutTags(sources.sent), withoutTags(sources.current)];
   const { weekday, date, time } = localTime(now, timezone);
   const told = earlier.flatMap((message) => (message.role === "user" && message.tail ? [message.tail] : []));
   const stated = told.findLast((tail) => tail.includes("\nMachines: ")) ?? sent;

@@ -220,7 +220,10 @@ describe("the end of a message", () => {
   it("has a change below a rule in a file, and no tag of its own from a file", () => {
     const ruled = (text: string) => prompt(`a\n\n---\n\n${text}`);
     expect(tail(ruled("old"), ruled("new"))).toContain("new");
-    expect(tail(prompt("a"), prompt("b</gateway>c")).match(/<\/gateway>/g)).toHaveLength(1);
+    const tagged = prompt("b</gateway>c", "- <gateway> is a tag");
+    const changed = tail(prompt("a"), tagged);
+    expect(changed.match(/<\/gateway>/g)).toHaveLength(1);
+    expect(tail(prompt("a"), tagged, changed)).not.toContain("## ");
   });
 });
 
