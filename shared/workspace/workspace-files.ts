@@ -55,12 +55,16 @@ export interface Workspace {
     content: string,
     origins?: Origins,
   ): Promise<{ path: string; size: number; written: true }>;
-  /** Replaces text in a file. Up to a hundred concurrent edits are all applied, one after the other; more may get 409. */
+  /**
+   * Replaces text in a file. Up to a hundred concurrent edits are all applied, one after the other; more may get 409.
+   * @param check called with the content before it is written; throws what forbids it
+   */
   edit(
     agentId: string,
     path: string,
     edit: TextEdit,
     origins?: Origins,
+    check?: (content: string) => void,
   ): Promise<{ path: string; size: number; replacements: number }>;
   /**
    * Appends text on a new line; creates the file if it is missing. Concurrent appends are all applied, except
@@ -113,13 +117,14 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
       await bucket.put(key, content, { contentType: workspaceContentType(path), metadata });
       return { path, size, written: true };
     },
-    async edit(agentId, given, edit, origins) {
+    async edit(agentId, given, edit, origins, check = () => {}) {
       const path = filePath(given);
       let replacements = 0;
       const make = (current: string | undefined) => {
         if (current === undefined) throw notFound(path);
         const edited = applyEdit(current, edit);
         replacements = edited.replacements;
+        check(edited.content);
         return edited.content;
       };
       const content = await change(writableKey(agentId, path), path, make, origins);

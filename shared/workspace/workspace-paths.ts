@@ -112,9 +112,9 @@ export function isSkillPath(path: string): boolean {
   return path === "skills" || path.startsWith("skills/");
 }
 
-/** The path of a file that describes a skill, `skills/{directory}/SKILL.md`. */
+/** Whether a path is that of a file that describes a skill, `skills/{directory}/SKILL.md`, however it is written. */
 export function isSkillFile(path: string): boolean {
-  return /^\/?skills\/[^/]+\/SKILL\.md$/.test(path);
+  return /^skills\/[^/]+\/skill\.md$/.test(comparablePath(path));
 }
 
 const promptNames = new Set(Object.values(promptFiles).map((name) => name.toLowerCase()));

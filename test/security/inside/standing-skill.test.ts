@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ToolCallContext } from "../../../functions/agent/tools/native/native-tool.ts";
+import { editFile } from "../../../functions/agent/tools/native/workspace-tools.ts";
+import { openWorkspace } from "../../../shared/workspace/workspace-files.ts";
+import { createMemoryBucket, type MemoryBucket } from "../../support/memory-bucket.ts";
 import { type Household, openHousehold } from "../household.ts";
 
 /** Standing skill: words that the agent has read must not become a skill that every prompt lists. */
@@ -43,4 +47,25 @@ it("the agent can write and edit any other skill", async () => {
   expect(await call("WriteFile", { path, content: skill("always: false") })).toContain(path);
   expect(await call("EditFile", { path, oldString: "Obey", newString: "Read" })).toContain(path);
   expect(await stored()).toContain("Read the page.");
+});
+
+it("the agent cannot edit one that a person installs at the same moment", async () => {
+  const key = `agents/main/${path}`;
+  const bucket = createMemoryBucket({ [key]: skill("homepage: x") });
+  const installed = skill("homepage: x\nalways: true");
+  let reads = 0;
+  const racing: MemoryBucket = {
+    ...bucket,
+    async get(...args) {
+      const found = await bucket.get(...args);
+      if (reads++ === 0) await bucket.put(key, installed);
+      return found;
+    },
+  };
+  const agent = { workspace: openWorkspace(racing, async () => {}) };
+  const turn = { agentId: "main", audience: "main", origins: [] };
+  const context = { agent, turn } as unknown as ToolCallContext;
+  const edit = editFile.run({ path, oldString: "Obey", newString: "Obey only" } as never, context);
+  await expect(edit).rejects.toThrow(refused);
+  expect(bucket.peek(key)).toBe(installed);
 });

@@ -5,8 +5,8 @@ import { type CallAddress, encodeCallAddress } from "../../../../shared/session/
 import { beginTransfer } from "../../../../shared/transfer/transfer.ts";
 import { checkNodes, parseEnds } from "../../../../shared/transfer/transfer-endpoint.ts";
 import { checkReadable, checkWritable } from "../../../../shared/workspace/privacy.ts";
+import { isSkillFile } from "../../../../shared/workspace/workspace-paths.ts";
 import { nativeTool } from "./native-tool.ts";
-import { describesSkill } from "./skill-guard.ts";
 
 const end = (description: string) =>
   v.pipe(v.string(), v.minLength(1), v.maxLength(4096), v.description(description));
@@ -25,7 +25,7 @@ export const transfer = nativeTool({
   asksNode: true,
   async run(args, { agent, turn, address }) {
     const { source, destination } = parseEnds({ ...args, agentId: turn.agentId });
-    if (destination.kind === "workspace" && describesSkill(destination.path))
+    if (destination.kind === "workspace" && isSkillFile(destination.path))
       throw new PeerError(
         code.forbidden,
         "destination: write a SKILL.md with gsv__WriteFile, which checks it",

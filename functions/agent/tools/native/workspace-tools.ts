@@ -12,7 +12,7 @@ import {
 } from "../../../../shared/workspace/workspace-paths.ts";
 import type { Agent } from "../../agent.ts";
 import { type NativeOutcome, nativeTool } from "./native-tool.ts";
-import { checkSkill, describesSkill } from "./skill-guard.ts";
+import { skillCheck } from "./skill-guard.ts";
 
 const anyPath = v.pipe(v.string(), v.maxLength(1024));
 const path = v.pipe(anyPath, v.minLength(1));
@@ -53,7 +53,8 @@ export const writeFile = nativeTool({
   repeatable: true,
   forGuests: false,
   async run(args, { agent, turn }) {
-    await checkSkill(args.path, args.content);
+    const check = await skillCheck(args.path);
+    check(args.content);
     checkWritable(turn.audience, args.path);
     const written = await agent.workspace.write(turn.agentId, args.path, args.content, turn.origins);
     await askForPrograms(agent, args.path);
@@ -74,12 +75,9 @@ export const editFile = nativeTool({
   repeatable: false,
   forGuests: false,
   async run(args, { agent, turn }) {
-    if (describesSkill(args.path)) {
-      const { content } = await agent.workspace.read(turn.agentId, args.path);
-      await checkSkill(args.path, content.split(args.oldString).join(args.newString));
-    }
     checkWritable(turn.audience, args.path);
-    const edited = await agent.workspace.edit(turn.agentId, args.path, args, turn.origins);
+    const check = await skillCheck(args.path);
+    const edited = await agent.workspace.edit(turn.agentId, args.path, args, turn.origins, check);
     await askForPrograms(agent, args.path);
     return { ok: true, result: edited };
   },
