@@ -34,7 +34,7 @@ export async function actOnAnswers(
   const { sessionKey } = writer;
   const aside = await setRequestsAside(agent.table, sessionKey);
   await closeRequests(agent, writer, run, aside, "withdrawn");
-  await tellSetAside(agent, run, aside);
+  await tellSetAside(agent, sessionKey, run, aside);
   const answered = requestsOf(run).filter(({ approval }) => approval.answer);
   const turn = await loadContext(agent, writer.state, run, peers.known(agent.now() - freshPeersMs));
   const after = await Promise.all(

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import { putRequest, settleRequest } from "../../../shared/approvals/requests.ts";
+import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
+import { findOwner } from "../../../shared/channels/last-active.ts";
 import { findReceiver } from "../../../shared/channels/receiver.ts";
 import { durationMs } from "../../../shared/configuration/duration.ts";
 import type { Approval, ApprovalAnswer, ApprovalState } from "../../../shared/protocol/approvals.ts";
 import { showHidden } from "../../../shared/runtime/hidden-characters.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
+import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { type Run, senderOf } from "../../../shared/session/run.ts";
 import type { WaitingRequest } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
@@ -43,7 +46,7 @@ export async function askOwner(
         ? agent.schedules.once(reminderName(id), at, event)
         : undefined,
       agent.broadcast.send(await clients, "approval.requested", shown),
-      tellOwner(agent, run, isReminder ? `ask:${id}:again` : `ask:${id}`, textOf(request)),
+      tellOwner(agent, sessionKey, run, isReminder ? `ask:${id}:again` : `ask:${id}`, textOf(request)),
     ]);
   }
 }
@@ -52,17 +55,40 @@ function reminderName(id: string): string {
   return `approval-${createHash("sha256").update(id).digest("hex").slice(0, 40)}`;
 }
 
-/** Writes to the owner in the direct message that a run answers; nowhere else may others read it. */
-async function tellOwner(agent: Agent, run: Run, id: string, text: string): Promise<void> {
-  const { origin, role } = run;
-  if (origin.kind !== "channel" || origin.peer.kind !== "dm" || role === "guest") return;
+/**
+ * Writes to the owner: in the direct message that a run answers, or, for a task and in a room, where an owner last wrote
+ * directly. Others may read the answer of a task and a room, but no request.
+ */
+async function tellOwner(
+  agent: Agent,
+  sessionKey: string,
+  run: Run,
+  id: string,
+  text: string,
+): Promise<void> {
   try {
-    const to = await findReceiver(agent, origin, senderOf(run));
-    const sent = typeof to === "string" ? to : await agent.channels.deliver(to, id, text);
-    if (typeof sent === "string" || !sent.ok) log("approval.undelivered", { runId: run.runId, id });
+    const to = await findConversation(agent, sessionKey, run);
+    if (to === "client") return;
+    const told = to && run.origin !== to ? `${text}\n\nThis is about ${sessionKey}.` : text;
+    const sent = to && (await agent.channels.deliver(to, id, told));
+    if (!sent?.ok) log("approval.undelivered", { runId: run.runId, id });
   } catch (error) {
     logError("approval.undelivered", error, { runId: run.runId, id });
   }
+}
+
+async function findConversation(
+  agent: Agent,
+  sessionKey: string,
+  run: Run,
+): Promise<ChannelOrigin | "client" | undefined> {
+  const { origin, task } = run;
+  if (!task && origin.kind === "client") return "client";
+  if (!task && origin.kind === "channel" && origin.peer.kind === "dm") {
+    const found = await findReceiver(agent, origin, senderOf(run));
+    return typeof found === "string" ? undefined : found;
+  }
+  return findOwner(agent.table, await agent.configuration.load({ fresh: true }), agentIdOf(sessionKey));
 }
 
 function textOf({ id, tool, args, why, until, createdAt }: Approval): string {
@@ -81,12 +107,19 @@ function textOf({ id, tool, args, why, until, createdAt }: Approval): string {
 /** Says in the direct message that requests were set aside for a later message. */
 export async function tellSetAside(
   agent: Agent,
+  sessionKey: string,
   run: Run,
   requests: readonly WaitingRequest[],
 ): Promise<void> {
   const different = new Map(requests.map((one) => [one.approval.id, one.tool]));
   for (const [id, tool] of different)
-    await tellOwner(agent, run, `ask:${id}:aside`, `Set aside: ${tool}, because you wrote something else.`);
+    await tellOwner(
+      agent,
+      sessionKey,
+      run,
+      `ask:${id}:aside`,
+      `Set aside: ${tool}, because you wrote something else.`,
+    );
 }
 
 /** Records requests as ended, and tells the clients. Not the owner's answers: who answered has seen to that. */
