@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
+import type { Approval } from "../../shared/protocol/approvals.ts";
 import { errorShape, PeerError } from "../../shared/protocol/errors.ts";
 import type { EventName, Events } from "../../shared/protocol/events.ts";
 import { errorFrame, eventFrame, okFrame, parseFrame } from "../../shared/protocol/frames.ts";
@@ -104,3 +105,10 @@ export function assistant(text: string, calls: Omit<ToolCallBlock, "type">[] = [
     timestamp: 1,
   };
 }
+
+/** A request that waits for the owner. */
+export const approval: Approval = {
+  ...{ id: "c5qswrjuz3w474cd", kind: "tool", state: "open", hash: "0".repeat(64), callId: "c" },
+  ...{ sessionKey: "agent:main:main", runId: "r", step: 0, tool: "pi__Bash", node: "pi" },
+  ...{ args: { command: "git push \u202Ex" }, why: "mode ask", origins: [], createdAt: 1, until: 2 },
+};

@@ -44,8 +44,8 @@ export interface ChatOptions {
   onState(handler: (state: ConnectionState) => void): () => void;
   /** Calls `handler` when a node comes or goes. Returns a function that unsubscribes. */
   onNodeChange(handler: (change: Events["node.changed"]) => void): () => void;
-  /** Calls `say` with a line about each extraction of memories. Returns a function that unsubscribes. */
-  onExtraction(say: (line: string) => void): () => void;
+  /** Calls `say` with a line about what the owner should know. Returns a function that unsubscribes. */
+  onNews(say: (line: string) => void): () => void;
   /** Calls `show` with each answer of a scheduled job. Returns a function that unsubscribes. */
   onJobAnswer(show: (answer: JobAnswer) => void): () => void;
 }
@@ -66,7 +66,7 @@ export async function chatInteractively(options: ChatOptions): Promise<void> {
   const undo = [
     options.onState((state) => chat.connection(state)),
     options.onNodeChange((change) => news.update(change)),
-    options.onExtraction((line) => chat.note(line)),
+    options.onNews((line) => chat.note(line)),
     options.onJobAnswer(({ title, end }) => chat.otherRun(end, title)),
     () => news.stop(),
     options.onNotice?.((line) => chat.note(line)) ?? (() => {}),

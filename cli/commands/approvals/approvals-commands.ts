@@ -4,6 +4,7 @@ import { columns, moment, shorten } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
+import { callLine } from "../../chat/owner-news.ts";
 
 export const listApprovals: Action = async (context, { options }) => {
   const gateway = await context.gateway();
@@ -13,7 +14,7 @@ export const listApprovals: Action = async (context, { options }) => {
     one.state,
     one.tool,
     moment(one.createdAt),
-    shorten(lineOf(one), 60),
+    shorten(callLine(one), 60),
   ]);
   const header = ["ID", "STATE", "TOOL", "SINCE", "CALL"];
   context.print(answer, rows.length > 0 ? columns(header, rows) : "no call waits for your answer");
@@ -53,7 +54,7 @@ async function sendAnswer(
   const gateway = await context.gateway();
   const approval = await gateway.request("approval.get", { id });
   const result = await gateway.request("approval.answer", { id, hash: approval.hash, ...answer });
-  context.print(result, `${resultText(result)}: ${approval.tool} ${shorten(lineOf(approval), 60)}`);
+  context.print(result, `${resultText(result)}: ${approval.tool} ${shorten(callLine(approval), 60)}`);
 }
 
 function resultText(result: { status: string; decision?: string; by?: string }): string {
@@ -80,7 +81,7 @@ export const listRules: Action = async (context) => {
     one.tool,
     String(one.uses),
     one.lastUsedAt === undefined ? "-" : moment(one.lastUsedAt),
-    shorten(lineOf(one), 60),
+    shorten(callLine(one), 60),
   ]);
   const header = ["ID", "FOR", "TOOL", "USES", "LAST", "CALL"];
   context.print(
@@ -98,11 +99,6 @@ export const revokeRule: Action = async (context, { args: [id = ""] }) => {
 /** The whole arguments of a call, with every character visible. */
 function textOf({ args }: Pick<Approval, "args">): string {
   return showHidden(typeof args.command === "string" ? args.command : JSON.stringify(args, null, 2));
-}
-
-function lineOf({ args }: Pick<Approval, "args">): string {
-  const line = typeof args.command === "string" ? args.command : JSON.stringify(args);
-  return showHidden(line).replaceAll(/\s+/g, " ");
 }
 
 function answerText({ decision, scope, by, at, note }: ApprovalAnswer): string {

@@ -16,6 +16,7 @@ import { Conversation } from "../../chat/conversation.ts";
 import { followExtractions } from "../../chat/extraction-lines.ts";
 import { followJobs } from "../../chat/job-answers.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
+import { followOwnerNews } from "../../chat/owner-news.ts";
 import { WaitingRow } from "../../chat/progress.ts";
 import type { ChatOptions } from "../../chat/terminal/interactive.ts";
 import { readLastExchange } from "../../chat/terminal/last-exchange.ts";
@@ -67,15 +68,21 @@ export async function chatAtTerminal(
     const { onState } = gateway;
     const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
     const onJobAnswer: ChatOptions["onJobAnswer"] = (show) => followJobs(gateway, session.sessionKey, show);
-    const onExtraction: ChatOptions["onExtraction"] = (say) =>
-      followExtractions(gateway, session.sessionKey, say);
+    const onNews: ChatOptions["onNews"] = (say) => {
+      const ends = [followExtractions, followOwnerNews].map((follow) =>
+        follow(gateway, session.sessionKey, say),
+      );
+      return () => {
+        for (const end of ends) end();
+      };
+    };
     const { costLine } = await context.settings();
     const { chatInteractively } = await import("../../chat/terminal/interactive.ts");
     await chatInteractively({
       ...chosen,
       isPlain: chosen.isPlain || !isStyled(terminal, terminal.stdout),
       lastExchange: await readLastExchange(gateway, session.sessionKey),
-      ...{ conversation, terminal, historyFile, costLine, onState, onNodeChange, onExtraction, onJobAnswer },
+      ...{ conversation, terminal, historyFile, costLine, onState, onNodeChange, onNews, onJobAnswer },
     });
   } finally {
     conversation.close();
@@ -133,9 +140,12 @@ async function withConversation<T>(
     waiting.draw();
   };
   const note = (text: string) => (reply ? reply.around(() => noteAlone(text)) : noteAlone(text));
-  const undo = gateway.onState((state) => {
-    if (state.status === "waiting") note(`gsv: connection lost (${state.reason}); reconnecting …`);
-  });
+  const undo = [
+    gateway.onState((state) => {
+      if (state.status === "waiting") note(`gsv: connection lost (${state.reason}); reconnecting …`);
+    }),
+    followOwnerNews(gateway, sessionKey, (line) => note(`gsv: ${line}`)),
+  ];
   const interruption = stopAtInterrupt(conversation, note, (isStopping) => waiting.stopping(isStopping));
   try {
     const result = await use(conversation, sinks, interruption.signal);
@@ -143,7 +153,7 @@ async function withConversation<T>(
     return result;
   } finally {
     interruption.dispose();
-    undo();
+    for (const end of undo) end();
     conversation.close();
   }
 }

@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { imageBytes } from "../../../support/images.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
-import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
+import {
+  approval,
+  assistant,
+  type FakeGateway,
+  type FakeMethod,
+  startFakeGateway,
+} from "../../fake-gateway.ts";
 import { type GsvOptions, gsv } from "../../run-gsv.ts";
 
 let gateway: FakeGateway;
@@ -42,6 +48,17 @@ describe("gsv client with a message", () => {
     expect(stdout).toBe("Answer to one.\n");
     expect(stderr).toContain("Let me look.");
     expect(stderr).toContain("⏵ pi__Glob * ✓");
+  });
+
+  it("prints requests that wait for the owner, with the command that answers, on standard error", async () => {
+    answering((request) => {
+      request.emit("approval.requested", approval);
+      return useTool(request);
+    });
+    const { stdout, stderr } = await run(["one"]);
+    expect(stdout).toBe("Answer to one.\n");
+    expect(stderr).toContain("gsv: may I use pi__Bash");
+    expect(stderr).toContain(`gsv approvals allow ${approval.id}`);
   });
 
   it("uses the session of --session", async () => {
