@@ -20,6 +20,7 @@ const keys = [
   ["Ctrl-X Ctrl-E", "opens the message in an editor"],
   ["Esc", "stops the run; queued messages return to the prompt"],
   ["Ctrl-C", "as Esc, or clears the input; twice leaves"],
+  ["a, r, w, d alone", "answer a call that waits for you, as the row below the prompt says"],
   ["Ctrl-D", "leaves; the run and queued messages continue"],
   ["Ctrl-Z", "suspends this program until `fg`"],
   ["Ctrl-L", "clears the terminal"],

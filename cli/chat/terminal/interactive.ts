@@ -1,3 +1,4 @@
+import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import type { ChatError, ChatReply, Events } from "../../../shared/protocol/events.ts";
 import { parseCommand } from "../../../shared/session/commands/parse-command.ts";
 import { shorten } from "../../app/columns.ts";
@@ -7,6 +8,7 @@ import { onContinue, stopUntilContinued, withoutInterrupts } from "../../app/sig
 import { type Style, styleOf, type Terminal, writeLines, writeText } from "../../app/terminal.ts";
 import { drawable } from "../../app/text-width.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
 import type { AttachedFile } from "../attached-files.ts";
 import type { Conversation } from "../conversation.ts";
 import type { JobAnswer } from "../job-answers.ts";
@@ -20,8 +22,9 @@ import type { LastExchange } from "./last-exchange.ts";
 import { markdownLayout, plainLayout } from "./markdown.ts";
 import { Prompt } from "./message-prompt.ts";
 import { createNodeNews } from "./node-presence-lines.ts";
+import { RequestCards } from "./request-cards.ts";
 import { RunDisplay } from "./run-display.ts";
-import { Screen } from "./screen.ts";
+import { type PromptRows, Screen } from "./screen.ts";
 
 export interface ChatOptions {
   conversation: Conversation;
@@ -46,6 +49,8 @@ export interface ChatOptions {
   onNodeChange(handler: (change: Events["node.changed"]) => void): () => void;
   /** Calls `say` with a line about what the owner should know. Returns a function that unsubscribes. */
   onNews(say: (line: string) => void): () => void;
+  /** For the requests that wait for the owner. */
+  gateway: Pick<Gateway, "onEvent" | "request">;
   /** Calls `show` with each answer of a scheduled job. Returns a function that unsubscribes. */
   onJobAnswer(show: (answer: JobAnswer) => void): () => void;
 }
@@ -88,6 +93,7 @@ class Chat {
   readonly #screen: Screen;
   readonly #runs: RunDisplay;
   readonly #keyboard: Keyboard;
+  readonly #cards: RequestCards;
   /** Resolves `run`. */
   #end: () => void = () => undefined;
   readonly #ended = new Promise<void>((resolve) => {
@@ -115,15 +121,21 @@ class Chat {
     this.#options = options;
     this.#history = history;
     this.#style = styleOf(terminal, terminal.stdout);
-    this.#screen = new Screen(terminal.stdout, (columns) => this.#prompt.layout(columns), this.#style.dim);
+    this.#screen = new Screen(terminal.stdout, (columns) => this.#layout(columns), this.#style.dim);
     const layout = isPlain ? plainLayout : markdownLayout();
     this.#runs = new RunDisplay(this.#screen, this.#style, layout, costLine);
     this.#keyboard = new Keyboard(terminal, (data) => this.#prompt.feed(data));
+    this.#cards = new RequestCards(options.gateway, {
+      print: (text) => this.#runs.text(text),
+      note: (line) => this.note(line),
+      clearInput: () => this.#prompt.setText(""),
+      draw: () => this.#screen.redraw(),
+    });
     const completion = new Completion(completedCommands, terminal.cwd, terminal.env.HOME);
     this.#prompt = new Prompt(
       { history, completion, style: this.#style, rows: () => this.#screen.rows },
       {
-        submit: (text, shown) => this.#submit(text, shown),
+        submit: (text, shown) => this.#cards.submit(text.trim()) || this.#submit(text, shown),
         interrupt: () => this.#interrupt(),
         leave: () => this.leave(),
         escape: () => this.#stop("stopping"),
@@ -133,9 +145,20 @@ class Chat {
         key: () => {
           this.#interrupted = false;
         },
-        draw: () => this.#screen.redraw(),
+        draw: () => {
+          this.#cards.typed(this.#prompt.text.trim());
+          this.#screen.redraw();
+        },
       },
     );
+  }
+
+  /** The prompt and, while a request waits, the keys that answer it. */
+  #layout(columns: number): PromptRows {
+    const { rows, cursor } = this.#prompt.layout(columns);
+    const { row } = this.#cards;
+    if (row === undefined) return { rows, cursor };
+    return { rows: [...rows, ...wrapTextWithAnsi(this.#style.bold(drawable(row)), columns - 1)], cursor };
   }
 
   /** Runs until the user leaves. @throws RequestError */
@@ -162,6 +185,7 @@ class Chat {
     this.#runs.finish();
     this.#screen.end();
     this.#prompt.close();
+    this.#cards.close();
     this.#keyboard.release();
     await this.#history.written;
     if (this.#refusal !== undefined) throw this.#refusal;
@@ -175,7 +199,10 @@ class Chat {
   connection(state: ConnectionState): void {
     if (state.status === "waiting" && !this.#lost)
       this.note(`connection lost (${state.reason}); reconnecting …`);
-    if (state.status === "connected" && this.#lost) this.note("connected again");
+    if (state.status === "connected" && this.#lost) {
+      this.note("connected again");
+      this.#cards.refresh();
+    }
     if (state.status === "waiting") this.#lost = true;
     if (state.status === "connected") this.#lost = false;
     if (state.status === "closed" && state.error) {

@@ -24,6 +24,12 @@ export const approvalsCommand: CommandEntry = {
       load: async () => (await import("./approvals-commands.ts")).listApprovals,
     },
     {
+      name: "watch",
+      summary: "show requests as they arrive and end, until Ctrl-C",
+      examples: ["approvals watch", "approvals watch --json"],
+      load: async () => (await import("./watch-command.ts")).watchApprovals,
+    },
+    {
       name: "show <id>",
       summary: "everything about a request",
       examples: ["approvals show c5qswrjuz3w474cd"],

@@ -1,10 +1,10 @@
-import type { Approval, ApprovalAnswer } from "../../../shared/protocol/approvals.ts";
+import type { ApprovalAnswer } from "../../../shared/protocol/approvals.ts";
 import { showHidden } from "../../../shared/runtime/hidden-characters.ts";
 import { columns, moment, shorten } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
-import { callLine } from "../../chat/owner-news.ts";
+import { callLine, requestText, resultText } from "../../chat/request-text.ts";
 
 export const listApprovals: Action = async (context, { options }) => {
   const gateway = await context.gateway();
@@ -23,16 +23,9 @@ export const listApprovals: Action = async (context, { options }) => {
 export const showApproval: Action = async (context, { args: [id = ""] }) => {
   const gateway = await context.gateway();
   const approval = await gateway.request("approval.get", { id });
-  const { tool, node, state, why, origins, sessionKey, until, answer } = approval;
-  const lines = [
-    `${tool}${node === undefined ? "" : ` on ${node}`} (${state})`,
-    textOf(approval),
-    `why: ${why}`,
-    `words read: ${origins.length > 0 ? origins.map(showHidden).join(", ") : "only yours"}`,
-    `session: ${sessionKey}`,
-    answer ? answerText(answer) : `waits until ${moment(until)}`,
-  ];
-  context.print(approval, lines.join("\n"));
+  const { state, until, answer } = approval;
+  const end = answer ? `: ${answerText(answer)}` : state === "open" ? `, waits until ${moment(until)}` : "";
+  context.print(approval, `${requestText(approval)}\nstate: ${state}${end}`);
 };
 
 export const allowCall: Action = async (context, { args: [id = ""], options }) => {
@@ -55,21 +48,6 @@ async function sendAnswer(
   const approval = await gateway.request("approval.get", { id });
   const result = await gateway.request("approval.answer", { id, hash: approval.hash, ...answer });
   context.print(result, `${resultText(result)}: ${approval.tool} ${shorten(callLine(approval), 60)}`);
-}
-
-function resultText(result: { status: string; decision?: string; by?: string }): string {
-  switch (result.status) {
-    case "answered":
-      return "answered";
-    case "already":
-      return `already answered with ${result.decision} by ${result.by}`;
-    case "expired":
-      return "too late: nobody answered in time";
-    case "withdrawn":
-      return "too late: it was set aside";
-    default:
-      return "too late: its run has ended";
-  }
 }
 
 export const listRules: Action = async (context) => {
@@ -95,11 +73,6 @@ export const revokeRule: Action = async (context, { args: [id = ""] }) => {
   const answer = await gateway.request("grant.revoke", { id });
   context.print(answer, answer.revoked ? "revoked: the next such call asks" : `there is no rule ${id}`);
 };
-
-/** The whole arguments of a call, with every character visible. */
-function textOf({ args }: Pick<Approval, "args">): string {
-  return showHidden(typeof args.command === "string" ? args.command : JSON.stringify(args, null, 2));
-}
 
 function answerText({ decision, scope, by, at, note }: ApprovalAnswer): string {
   const said = note === undefined ? "" : `: ${showHidden(note)}`;

@@ -16,7 +16,7 @@ import { Conversation } from "../../chat/conversation.ts";
 import { followExtractions } from "../../chat/extraction-lines.ts";
 import { followJobs } from "../../chat/job-answers.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
-import { followOwnerNews } from "../../chat/owner-news.ts";
+import { followBudgets, followOwnerNews } from "../../chat/owner-news.ts";
 import { WaitingRow } from "../../chat/progress.ts";
 import type { ChatOptions } from "../../chat/terminal/interactive.ts";
 import { readLastExchange } from "../../chat/terminal/last-exchange.ts";
@@ -69,9 +69,7 @@ export async function chatAtTerminal(
     const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
     const onJobAnswer: ChatOptions["onJobAnswer"] = (show) => followJobs(gateway, session.sessionKey, show);
     const onNews: ChatOptions["onNews"] = (say) => {
-      const ends = [followExtractions, followOwnerNews].map((follow) =>
-        follow(gateway, session.sessionKey, say),
-      );
+      const ends = [followExtractions(gateway, session.sessionKey, say), followBudgets(gateway, say)];
       return () => {
         for (const end of ends) end();
       };
@@ -82,7 +80,17 @@ export async function chatAtTerminal(
       ...chosen,
       isPlain: chosen.isPlain || !isStyled(terminal, terminal.stdout),
       lastExchange: await readLastExchange(gateway, session.sessionKey),
-      ...{ conversation, terminal, historyFile, costLine, onState, onNodeChange, onNews, onJobAnswer },
+      ...{
+        conversation,
+        terminal,
+        historyFile,
+        costLine,
+        gateway,
+        onState,
+        onNodeChange,
+        onNews,
+        onJobAnswer,
+      },
     });
   } finally {
     conversation.close();

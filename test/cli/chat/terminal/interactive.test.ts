@@ -6,13 +6,7 @@ import { PeerError } from "../../../../shared/protocol/errors.ts";
 import type { LastExtraction } from "../../../../shared/protocol/memory-schemas.ts";
 import { commandEndId } from "../../../../shared/session/command-end.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
-import {
-  approval,
-  assistant,
-  type FakeGateway,
-  type FakeMethod,
-  startFakeGateway,
-} from "../../fake-gateway.ts";
+import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "../../fake-terminal.ts";
 
 let gateway: FakeGateway;
@@ -80,24 +74,6 @@ describe("a chat at the terminal", () => {
     emit({ count: 3 });
     await sees("Remembered 3 things from the last conversation.");
     expect(terminal.screen().join("\n")).not.toContain("7 things");
-  });
-
-  it("prints a line for a request and its end, in any session, with the command that answers", async () => {
-    await chat(started, 120);
-    gateway.emit("approval.requested", approval);
-    await sees("may I use pi__Bash? git push ⟨U+202E⟩x — I ask because mode ask.");
-    await sees(`gsv approvals allow ${approval.id}, or gsv approvals deny ${approval.id}`);
-    gateway.emit("approval.requested", approval);
-    gateway.emit("approval.requested", { ...approval, sessionKey: "agent:main:other", reminder: true });
-    await sees("still waiting: may I use pi__Bash (agent:main:other)?");
-    gateway.emit("approval.resolved", { ...approval, state: "withdrawn" });
-    await sees(`pi__Bash is set aside (${approval.id})`);
-    expect(
-      terminal
-        .screen()
-        .join("\n")
-        .match(/may I use/g),
-    ).toHaveLength(2);
   });
 
   it("prints a line for a budget that is near its limit, and for one that is used up", async () => {
