@@ -121,6 +121,7 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
     path: "model",
     value: {
       ...{ provider: hostile, id: hostile, telegram: { owners: [hostile] } },
+      nodes: { [hostile]: "ask" },
       list: [{ id: "evil", model: { provider: hostile, id: hostile } }],
       bindings: [{ agentId: "evil", match: { channel: hostile } }],
     },

@@ -28,6 +28,7 @@ const ownErase = "\r\u001b[K";
 
 /** Commands that run until stopped, or change this machine. They print through the same code. */
 const others = [
+  "approvals watch",
   "admin",
   "client",
   "node",
@@ -96,7 +97,7 @@ const leaves = (entries: readonly CommandEntry[], before: string[] = []): [strin
     const path = [...before, word];
     return children ? leaves(children, path) : [[path.join(" "), parameters.join(" ")]];
   });
-const table = leaves(commands).filter(([path]) => !others.includes(path.split(" ")[0] ?? ""));
+const table = leaves(commands).filter(([path]) => !others.some((one) => `${path} `.startsWith(`${one} `)));
 
 function argvOf(path: string, parameters: string): string[] {
   const needed = parameters.split(" ").filter((one) => one.startsWith("<"));
