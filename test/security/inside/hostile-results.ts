@@ -172,6 +172,7 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "session.deactivate": { ok: true, id: hostile, state: "inactive", note: hostile },
   "session.pin": { ok: true, id: hostile, state: "pinned", note: hostile },
   "session.patch": { ok: true },
+  "session.delete": { ok: true, sessionKey: hostile, sessionIds: [hostile], objects: 1 },
   "session.reset": {
     ...{ ok: true, sessionKey: hostile, oldSessionId: hostile, newSessionId: hostile, archivedMessages: 1 },
     ...{ archivedTo: hostile, tokensCleared: tokens, mediaDeleted: 0 },

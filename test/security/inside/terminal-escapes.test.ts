@@ -66,6 +66,7 @@ const given: Record<string, string[]> = {
   "pair approve": ["telegram", hostile],
   "pair reject": ["telegram", hostile],
   "session reset": ["--yes"],
+  "session delete": [hostile, "--yes"],
   "session import": [import.meta.filename, hostile, "--format", "pi"],
   "object import": [import.meta.filename, "--session", hostile, "--format", "pi"],
   "token create": ["evil"],
