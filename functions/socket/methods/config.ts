@@ -5,10 +5,10 @@ import {
   type UpgradeWord,
   upgradeWords,
 } from "../../../shared/configuration/upgrade.ts";
+import { replanBeats } from "../../../shared/heartbeat/replan-beats.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../shared/skills/probing.ts";
 import type { MethodTable } from "../gateway.ts";
-import { replanBeats } from "./heartbeat.ts";
 
 /**
  * Refuses a token in the configuration, because nothing reads it. Null is accepted: it removes a token of an earlier version.

@@ -5,19 +5,19 @@ import { submitBeat } from "../../../shared/heartbeat/beat.ts";
 import {
   type BeatState,
   listBeats,
-  planAnew,
   readBeat,
   turnOff,
   turnOn,
 } from "../../../shared/heartbeat/beat-state.ts";
 import { agentIds, beatSettings } from "../../../shared/heartbeat/beat-times.ts";
+import { replanBeats } from "../../../shared/heartbeat/replan-beats.ts";
 import type { AgentHeartbeat, AgentHeartbeats } from "../../../shared/protocol/agent-heartbeat.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { defaultAgentId } from "../../../shared/session/key/routing.ts";
 import { heartbeatSessionKey, normalizeAgentId } from "../../../shared/session/key/session-key.ts";
 import type { Table } from "../../../shared/world/world.ts";
-import type { Gateway, MethodTable } from "../gateway.ts";
+import type { MethodTable } from "../gateway.ts";
 
 type HeartbeatMethod = "heartbeat.status" | "heartbeat.start" | "heartbeat.stop" | "heartbeat.trigger";
 
@@ -39,6 +39,7 @@ export const heartbeatMethods: Pick<MethodTable, HeartbeatMethod> = {
         await turnOn(gateway, await readBeat(table, agentId), beatSettings(configuration, agentId), now());
         log("heartbeat.started", { agentId });
       }
+      await replanBeats(gateway);
       const agents = await describeBeats(table, configuration);
       const isPlanned = (agentId: string) => agents[agentId]?.nextHeartbeatAt != null;
       const off = chosen.filter((agentId) => !isPlanned(agentId));
@@ -76,17 +77,6 @@ export const heartbeatMethods: Pick<MethodTable, HeartbeatMethod> = {
     },
   },
 };
-
-/** Plans the beats again after a change of the configuration. */
-export async function replanBeats(gateway: Gateway): Promise<void> {
-  const { table, now } = gateway;
-  const [states, configuration] = await Promise.all([
-    listBeats(table),
-    gateway.configuration.load({ fresh: true }),
-  ]);
-  for (const state of states)
-    await planAnew(gateway, state, beatSettings(configuration, state.agentId), now());
-}
 
 /** The named agent, or all agents. @throws PeerError 404 */
 function chooseAgents(configuration: Configuration, agentId: string | undefined): string[] {

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { readBeat, turnOn } from "../../../../shared/heartbeat/beat-state.ts";
 import { beatSettings } from "../../../../shared/heartbeat/beat-times.ts";
+import { replanBeats } from "../../../../shared/heartbeat/replan-beats.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../../shared/skills/probing.ts";
 import { createSkillLister } from "../../../../shared/skills/skill-lister.ts";
@@ -108,7 +109,10 @@ async function endCeremony(agent: CeremonyTools, agentId: string): Promise<Nativ
   await workspace.read(agentId, promptFiles.bootstrap);
   const [state, loaded] = await Promise.all([readBeat(table, agentId), configuration.load({ fresh: true })]);
   const settings = beatSettings(loaded, agentId);
-  if (state.on === undefined) await turnOn(agent, state, settings, now());
+  if (state.on === undefined) {
+    await turnOn(agent, state, settings, now());
+    await replanBeats(agent);
+  }
   const deleted = await workspace.delete(agentId, promptFiles.bootstrap);
   if (state.on === false || settings.everyMs === 0) return { ok: true, result: deleted };
   const { start, end, timezone } = settings.hours;
