@@ -46,6 +46,7 @@ const settings: Record<
   "the run that a stop is for": { oneIn: 10, actions: crowd, from: 8 },
   "a result that is still awaited": { oneIn: 10, actions: tools, from: 15 },
   "the runs that a message may start": { oneIn: 60, actions: scene("sends") },
+  "the epoch of a tick": { oneIn: 20, actions: scene("beats") },
   "a session that does not exist yet": { oneIn: 10, actions: crowd },
   ...Object.fromEntries(
     Object.keys(jobMutations).map((name) => [name, { oneIn: 20, actions: scene("jobs") }]),

@@ -38,6 +38,8 @@ export const mutations: Record<string, Mutation> = {
     "run.pendingCount",
     without((part) => [part.path].flat().join(".").startsWith("run.pending.")),
   ),
+  "the epoch of a tick": (call) =>
+    call.op === "update" && call.key.pk === "HEARTBEAT" ? { ...call, condition: undefined } : call,
   "the runs that a message may start": without(({ path }) => path === "count"),
   "the partition in which the previous release sweeps": (call) =>
     call.op === "update" ? { ...call, steps: call.steps.map(sharded) } : call,

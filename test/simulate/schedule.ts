@@ -2,9 +2,11 @@ import "../support/loaded-later.ts";
 import type { ModelCall } from "../../functions/agent/model/model-call.ts";
 import type { TableCall } from "../../local/items/table-call.ts";
 import type { JsonObject } from "../../shared/configuration/configuration-paths.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
 import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
 import type { Rendering } from "../../shared/context/view.ts";
 import { isLeased, metaKey, type SessionState } from "../../shared/session/state.ts";
+import type { World } from "../../shared/world/world.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import { Machine, type Running } from "./engine/machine.ts";
 import { standIn } from "./engine/stand-ins.ts";
@@ -13,6 +15,7 @@ import { type Action, drawActions } from "./load/actions.ts";
 import { connectedPeers, knownBridge, Peers, peersToken } from "./load/peers.ts";
 import { present, type Release } from "./release/present.ts";
 import { loadPrevious } from "./release/previous.ts";
+import { usualBeats } from "./scenes/beats.ts";
 import { maxRuns } from "./scenes/jobs/job-rules.ts";
 import type { Scene } from "./scenes/scene.ts";
 import { createScenes, drawScenes } from "./scenes/scenes.ts";
@@ -50,6 +53,8 @@ export interface ScheduleOptions {
   isMixed?: boolean;
   /** Changes every write to the table. */
   mutate?: (call: TableCall) => TableCall;
+  /** Changes how all machines see the services. */
+  distort?: (world: World) => World;
   /** Receives a line for each event. */
   trace?: (line: string) => void;
 }
@@ -88,8 +93,10 @@ function settingsFor(policy: (typeof policies)[number], rendering: Rendering): J
       brg: { dmPolicy: "open", owners: ["me"] },
     },
     session: { defaultResetPolicy: policy, sendLimit: maxSends },
-    agents: { list: [{ id: "main" }, { id: "b" }, { id: "c" }] },
+    agents: { list: [{ id: "main" }, { id: "b" }, { id: "c" }], defaultHeartbeat: usualBeats },
     cron: { maxConcurrentRuns: maxRuns },
+    // At the price of an unknown model, a few ticks reach the usual budget of heartbeats.
+    budgets: { rules: defaults.budgets.rules.filter(({ id }) => id !== "heartbeat") },
   };
 }
 
@@ -122,7 +129,7 @@ class Simulation {
 
   constructor(options: ScheduleOptions, previous: Release) {
     this.options = options;
-    const { seed, leftOut = new Set(), mutate = (call) => call } = options;
+    const { seed, leftOut = new Set(), mutate = (call) => call, distort = (world) => world } = options;
     this.sources = sourcesOf(seed);
     const { plan, ways, faults, peers, scenes } = this.sources;
     this.timeline = new Timeline(start, ways);
@@ -143,7 +150,7 @@ class Simulation {
       faults: this.faults,
       machine: (name) => this.newMachine(name),
       release: () => (this.releases.length > 1 ? peers.pick(this.releases) : present),
-      worldOf: (machine) => this.cloud.worldOf(machine),
+      worldOf: (machine) => distort(this.cloud.worldOf(machine)),
       outsideOf: (world, { modelOf }) => ({
         callModel: modelOf(createModel(this.faults, (call) => this.seeRequest(call))),
         channels: openChannels(world, channels, openConfiguration(world.table, world.secrets)).sender,
@@ -162,7 +169,7 @@ class Simulation {
       faults: this.faults,
       random: peers,
     });
-    const stage = { timeline, ledger, cloud: this.cloud, faults: this.faults, peers: this.peers };
+    const stage = { timeline, ledger, cloud: this.cloud, faults: this.faults, peers: this.peers, sent };
     this.scenes = createScenes(this.actions, stage);
   }
 
@@ -259,7 +266,7 @@ class Simulation {
         if (fault) this.ledger.fault(fault);
       },
       written: (key, before, after, writer) => {
-        for (const scene of this.scenes.values()) scene.written({ key, before, after });
+        for (const scene of this.scenes.values()) scene.written({ key, before, after, writer });
         if (key.sk !== "META" || !key.pk.startsWith("S#") || !after) return;
         const states = { before: before as never, after: after as unknown as SessionState };
         const change = { ...states, writer, now: this.timeline.now, isCalm: this.faults.total === 0 };

@@ -83,6 +83,7 @@ export interface PeerSurroundings {
 export class Peers {
   /** Requests in progress. */
   busy = 0;
+  private isAttaching = false;
 
   private readonly around: PeerSurroundings;
 
@@ -191,7 +192,9 @@ export class Peers {
     if (connectionId === "n-1") void this.answerCall(String(payload.callId));
     if (frame.event === "channel.outbound") {
       const { id, text } = payload.message as { id: string; text: string };
-      this.around.sent.push({ id, text });
+      const { sent } = this.around;
+      // While the bridge attaches, both the sender and the attachment may post a waiting message.
+      if (!this.isAttaching || sent.every((one) => one.id !== id)) sent.push({ id, text });
       void this.confirm(id);
     }
     return "sent";
@@ -232,7 +235,9 @@ export class Peers {
     };
     // By now, earlier requests have ended.
     await timeline.pass(60_000);
+    this.isAttaching = true;
     await this.ask("bridge", attach);
+    this.isAttaching = false;
   }
 
   /** The bridge sends the receipt of a message. */

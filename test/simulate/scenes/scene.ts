@@ -6,6 +6,7 @@ import type { Peers } from "../load/peers.ts";
 import type { Ledger } from "../verdict/ledger.ts";
 import type { Cloud } from "../world/cloud.ts";
 import type { Faults } from "../world/faults.ts";
+import type { Sent } from "../world/platform.ts";
 
 /** The surroundings of a scene. */
 export interface Stage {
@@ -14,6 +15,8 @@ export interface Stage {
   ledger: Ledger;
   faults: Faults;
   peers: Peers;
+  /** Messages that arrived at platforms and bridges. */
+  sent: Sent;
 }
 
 /** A write of an item. */
@@ -21,6 +24,8 @@ export interface Write {
   key: Key;
   before: Item | undefined;
   after: Item | undefined;
+  /** The machine that wrote. A machine for a request is named after it: `{request}/{number}`. */
+  writer: string;
 }
 
 /** What happens besides conversations: people's actions, and the rules for the items that they change. */

@@ -1,5 +1,6 @@
 import type { Random } from "../../support/random.ts";
 import type { SceneAction } from "../load/actions.ts";
+import { beatActions, createBeats } from "./beats.ts";
 import { createJobs, jobActions } from "./jobs/jobs.ts";
 import { drawScene, type Scene, type Stage } from "./scene.ts";
 import { createSends, sendActions } from "./sends.ts";
@@ -8,6 +9,7 @@ import { createSends, sendActions } from "./sends.ts";
 const scenes: Record<string, { does: readonly string[]; create(stage: Stage): Scene }> = {
   jobs: { does: jobActions, create: createJobs },
   sends: { does: sendActions, create: createSends },
+  beats: { does: beatActions, create: createBeats },
 };
 
 /** Draws the actions of one scene. */
@@ -17,7 +19,7 @@ export function drawSceneOf(name: string, random: Random): SceneAction[] {
 
 /** Draws the scenes of one schedule, each with its actions: often none. */
 export function drawScenes(random: Random): SceneAction[] {
-  return Object.keys(scenes).flatMap((name) => (random.integer(4) === 0 ? drawSceneOf(name, random) : []));
+  return Object.keys(scenes).flatMap((name) => (random.integer(6) === 0 ? drawSceneOf(name, random) : []));
 }
 
 /** Creates the scenes that have an action, by name. */

@@ -18,7 +18,7 @@ import { checkObjects } from "./objects-at-rest.ts";
 /** Attributes that only a session with work has. */
 const passing = ["duePk", "dueAt", "run", "stop", "compacting", "resetting", "clearFrom"];
 
-/** Schedules that may be left. A job's or a heartbeat's is ignored when it fires after it was replaced. */
+/** Schedules that may be left. Those of replaced intervals of a job or a heartbeat are ignored when they fire, up to 40 minutes later. */
 const lasting = ["reset-due", "cron", "heartbeat"];
 
 export interface Rest {
