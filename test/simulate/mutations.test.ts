@@ -40,9 +40,9 @@ const settings: Record<
 > = {
   "the partition in which the previous release sweeps": { oneIn: 20, isMixed: true },
   "a pending call at the waiting release": { oneIn: 0, actions: tools, from: 220 },
-  "the epoch of a commit": { oneIn: 20, from: 20 },
-  "the entry that is taken out": { oneIn: 20, from: 28 },
-  "the run that ends": { oneIn: 10, actions: crowd, from: 180 },
+  "the epoch of a commit": { oneIn: 20, from: 63 },
+  "the entry that is taken out": { oneIn: 20, from: 44 },
+  "the run that ends": { oneIn: 10, actions: crowd, from: 110 },
   "the run that a stop is for": { oneIn: 10, actions: crowd, from: 8 },
   "a result that is still awaited": { oneIn: 10, actions: tools, from: 15 },
   "the runs that a message may start": { oneIn: 60, actions: scene("sends") },
