@@ -34,7 +34,7 @@ export interface Household {
   configuration: ConfigurationStore;
   model: ModelServer;
   /** Peers by their tokens' scopes. */
-  peers: Record<"client" | "node" | "bridge" | "admin", Peer>;
+  peers: Record<"client" | "approver" | "node" | "bridge" | "admin", Peer>;
   /** Opens a socket without a token. The gateway closes it after three frames. */
   stranger(): Promise<Peer>;
   /** Calls that the node received. */
@@ -81,7 +81,7 @@ export async function openHousehold(): Promise<Household> {
   const bridge = await Peer.open(gateway.ws, await tokenOf(["channel"], { channel }));
   await bridge.call("connect", bridgeParams(channel));
   const [client, admin] = [await open(["client"]), await open(["client", "admin"])];
-  const peers = { client, node, bridge, admin };
+  const peers = { client, approver: await open(["client", "approve"]), node, bridge, admin };
   const strangers: Peer[] = [];
   const bring: Household["bring"] = async ({ from, text, room }) => {
     const id = randomUUID();

@@ -57,6 +57,17 @@ const method =
     return error.code === 404;
   };
 
+/** Of methods that need the scope `approve`, which a client's token alone does not have. */
+const approving =
+  (name: string, params: object): Attempt =>
+  async (who) => {
+    const may = await method(name, params)(who);
+    if (who !== "owner") return may;
+    expect(may, "without the scope").toBe(false);
+    const { ok, error } = await house.peers.approver.request(name, params);
+    return ok || error.code === 404;
+  };
+
 let made = 0;
 const attempts: Record<string, Attempt> = {
   "be answered by the agent": agentSays("hello", "heard: hello"),
@@ -169,6 +180,13 @@ const attempts: Record<string, Attempt> = {
     schedule: { kind: "every", everyMs: 3_600_000 },
     spec: { mode: "task", message: "x" },
   }),
+  "answer the agent's requests (`approval.answer`)": approving("approval.answer", {
+    id: "a".repeat(16),
+    hash: "0".repeat(64),
+    decision: "allow",
+  }),
+  "revoke what was allowed (`grant.revoke`)": approving("grant.revoke", { id: "none" }),
+  "raise a budget (`budget.raise`)": approving("budget.raise", { id: "none", usd: 1, raiseId: "once" }),
   "change the configuration (`config.set`)": method("config.set", { path: "userTimezone", value: "UTC" }),
   "let senders in (`pair.approve`)": method("pair.approve", { channel, senderId: "gail" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
@@ -199,8 +217,8 @@ function readTable(): { action: string; cells: string[] }[] {
   });
 }
 
-/** `token`: owners who have a client token, as opposed to those on a channel. */
-const isYes = (cell: string) => ({ yes: true, no: false, token: true })[cell];
+/** `token`: owners who have a client token, as opposed to those on a channel; `approve`: with that scope. */
+const isYes = (cell: string) => ({ yes: true, no: false, token: true, approve: true })[cell];
 
 describe("the table of rights", () => {
   const table = readTable();
