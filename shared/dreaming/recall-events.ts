@@ -52,6 +52,16 @@ export async function listRecalls(table: Table, agentId: string, since: number):
   return [...events.values()];
 }
 
+/** Deletes the recalls that found a memory, with their questions. @returns their number */
+export async function deleteRecallsOf(table: Table, agentId: string, memory: string): Promise<number> {
+  const items = await table.query({ pk: partition(agentId) });
+  const found = items.filter((item) =>
+    (item as unknown as RecallEvent).hits.some((hit) => hit.memory === memory),
+  );
+  for (const { pk, sk } of found) await table.delete({ pk: String(pk), sk: String(sk) });
+  return found.length;
+}
+
 /** How a memory was recalled, and the files that contained it. */
 export interface RecalledLine {
   hits: RecallHit[];

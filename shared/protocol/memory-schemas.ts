@@ -95,7 +95,8 @@ export interface MemoryResults {
   "memory.why": { memory: Memory; sources: MemorySource[] };
   "memory.add": { memory: Memory };
   /** `files`: those that contained it. `commits`: number of commits of the history that were rewritten without it. */
-  "memory.forget": { id: string; files: string[]; commits?: number };
+  /** With `everywhere`: the number of rewritten commits, and of changed or deleted prompts, segments and items. */
+  "memory.forget": { id: string; files: string[]; commits?: number; copies?: number };
   "memory.correct": { id: string; by: Memory; files: string[] };
   "memory.allow": { id: string };
 }

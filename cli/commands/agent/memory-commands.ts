@@ -83,9 +83,9 @@ export const forgetMemory: Action = async (context, invocation) => {
     result.files.length > 0 ? `removed from ${result.files.map(visible).join(", ")}` : "it was in no file";
   const history =
     result.commits === undefined
-      ? "The history of the workspace still contains it; --everywhere removes it there, too."
-      : `${result.commits} commits of the history were rewritten without it.`;
-  const rest = "The archive of the conversation still contains its messages.";
+      ? "The history of the workspace and stored prompts still contain it; --everywhere removes it there, too."
+      : `${result.commits} commits of the history were rewritten without it, and ${result.copies ?? 0} prompts and search files.`;
+  const rest = "The conversation still contains its messages; `gsv session delete` deletes it.";
   context.print(result, [`forgotten: ${out}`, history, rest].join("\n"));
 };
 

@@ -5,17 +5,20 @@ import type { Spending } from "../../../shared/protocol/session-results.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { archivePart, partKey } from "../../../shared/session/archive.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
+import {
+  type CompactionText,
+  putCompactionText,
+  readCompactionText,
+} from "../../../shared/session/compaction-text.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
-import { LeaseLost } from "../../../shared/session/lease.ts";
 import { nothingSpent, spendingStep } from "../../../shared/session/spending.ts";
 import { assign, type Compaction, type SessionState } from "../../../shared/session/state.ts";
 import { isStopped } from "../../../shared/session/stop.ts";
 import { readSummaryMessage, summaryMessage, summarySize } from "../../../shared/session/summary-message.ts";
 import { deleteMessages } from "../../../shared/session/transcript.ts";
 import { originsOfSession } from "../../../shared/session/words-read.ts";
-import { absent, any, below, remove, type Step, set } from "../../../shared/world/expression.ts";
-import { ConditionFailed, type Key, type Table } from "../../../shared/world/world.ts";
+import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
 import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
@@ -284,58 +287,3 @@ async function answerRequest(
 /** A failed answer is only logged: the requester may have disconnected. */
 const unanswered = (writer: SessionWriter) => (error: unknown) =>
   logError("compaction.unanswered", error, { sessionKey: writer.sessionKey });
-
-/** A model's summary of the messages that a compaction removes. */
-interface CompactionText {
-  /** The text of the message that replaces them. */
-  summary: string;
-  /** Lines for the daily memory file. */
-  memories?: string;
-  /** Spending of the model calls. Absent in a text that an earlier version wrote. */
-  spent?: Spending;
-}
-
-/**
- * The text is stored for a day: a process that was paused and has lost the session without knowing it finds the text, and
- * does not append memories of its own. Seconds.
- */
-const ttlSeconds = 24 * 3600;
-
-function textKey(sessionKey: string): Key {
-  return { pk: `S#${sessionKey}`, sk: "COMPACTION" };
-}
-
-/** The text of the compaction that began at `at`, if it is stored already. */
-async function readCompactionText(
-  table: Table,
-  sessionKey: string,
-  at: number,
-): Promise<CompactionText | undefined> {
-  const item = await table.get(textKey(sessionKey));
-  return item?.at === at ? (JSON.parse(String(item.body)) as CompactionText) : undefined;
-}
-
-/**
- * Stores the text before it is used. The first stored text wins, so that a compaction that is repeated after a crash
- * archives and remembers the same.
- * @returns the text that was stored first
- * @throws LeaseLost when a later compaction has begun
- */
-async function putCompactionText(
-  table: Table,
-  sessionKey: string,
-  at: number,
-  text: CompactionText,
-): Promise<CompactionText> {
-  const expiresAt = Math.floor(at / 1000) + ttlSeconds;
-  const item = { ...textKey(sessionKey), at, expiresAt, body: JSON.stringify(text) };
-  try {
-    await table.put(item, any(absent("pk"), below("at", at)));
-    return text;
-  } catch (error) {
-    if (!(error instanceof ConditionFailed)) throw error;
-  }
-  const first = await readCompactionText(table, sessionKey, at);
-  if (!first) throw new LeaseLost(sessionKey);
-  return first;
-}

@@ -1,5 +1,6 @@
 import { dreamSettings } from "../../../shared/dreaming/dream-settings.ts";
 import { readDream } from "../../../shared/dreaming/dream-state.ts";
+import type { Memories, MemoryUse } from "../../../shared/memory/memories.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { DreamResults, MemoryResults, MemorySource } from "../../../shared/protocol/memory-schemas.ts";
 import { lastExtraction } from "../../../shared/session/extraction.ts";
@@ -48,18 +49,7 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
     async handle(gateway, { agentId: named, id, everywhere }) {
       const { memories, use } = await open(gateway, named);
       if (!everywhere) return { id, files: await memories.forget(use, id) };
-      // The Git history may still contain a memory that was forgotten before.
-      const files = await memories.forget(use, id).catch((error: unknown) => {
-        if (error instanceof PeerError && error.code === code.notFound) return error;
-        throw error;
-      });
-      const { eraseFromHistory } = await import("../../../shared/git/erase-line.ts");
-      const without = (content: string) => memories.without(content, id);
-      await memories.files.dropIndex(use.agentId);
-      const commits = await eraseFromHistory(gateway.bucket, use.agentId, without);
-      if (Array.isArray(files)) return { id, files, commits };
-      if (commits === 0) throw files;
-      return { id, files: [], commits };
+      return { id, ...(await forgetEverywhere(gateway, memories, use, id)) };
     },
   },
   "memory.correct": {
@@ -84,6 +74,41 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
 
 /** A client's text counts as the owner's, as in the main conversation. */
 const ofClient = { kind: "main", by: "client" } as const;
+
+/** A shorter text may be part of other sentences: then only lines of its own are erased. Characters. */
+const minTelling = 20;
+
+/** Forgets a memory also in the history, and in the copies that prompts and searches have. */
+async function forgetEverywhere(
+  gateway: Gateway,
+  memories: Memories,
+  use: MemoryUse,
+  id: string,
+): Promise<Omit<MemoryResults["memory.forget"], "id">> {
+  const { agentId } = use;
+  const [{ eraseFromHistory }, { eraseFromDerived, eraseFromPrompts }] = await Promise.all([
+    import("../../../shared/git/erase-line.ts"),
+    import("../memory-erasure.ts"),
+  ]);
+  // A memory may have been forgotten before: then only its id is known, which finds it as a line of its own.
+  const known = await memories.read(use, id).catch(unlessNotFound);
+  const withoutLine = (content: string) => memories.without(content, id);
+  const isTelling = known !== undefined && known.text.length >= minTelling;
+  const without = (text: string) => withoutLine(isTelling ? text.replaceAll(known.text, "") : text);
+  // What needs the text comes before the files, from which a repeat would read it.
+  const derived = await eraseFromDerived(gateway, { agentId, id, without });
+  const files = known ? await memories.forget(use, id).catch(unlessNotFound) : undefined;
+  await memories.files.dropIndex(agentId);
+  const commits = await eraseFromHistory(gateway.bucket, agentId, withoutLine);
+  const prompts = await eraseFromPrompts(gateway, agentId, withoutLine);
+  if (!known && derived + commits + prompts === 0) await memories.read(use, id);
+  return { files: files ?? [], commits, copies: derived + prompts };
+}
+
+function unlessNotFound(error: unknown): undefined {
+  if (error instanceof PeerError && error.code === code.notFound) return undefined;
+  throw error;
+}
 
 async function open(gateway: Gateway, named: string | undefined) {
   const [agentId, configuration, memories] = await Promise.all([

@@ -102,14 +102,14 @@ describe("gsv memory", () => {
     const id = await idOf("4711");
     const { stdout } = await run("forget", id);
     expect(stdout).toContain(
-      "forgotten: removed from MEMORY.md\nThe history of the workspace still contains it",
+      "forgotten: removed from MEMORY.md\nThe history of the workspace and stored prompts still contain it",
     );
     expect(await read("MEMORY.md")).toBe("- x\n");
     const stale = { v: 1, notes: { "memory/2026-01-01.md": { etag: "old", text: "- the code is 4711\n" } } };
     await state.bucket.put("agents/main/recall/notes.json.gz", gzipSync(JSON.stringify(stale)));
     const everywhere = (await run("forget", id, "--everywhere")).stdout;
     expect(everywhere).toContain(
-      "forgotten: it was in no file\n1 commits of the history were rewritten without it.",
+      "forgotten: it was in no file\n1 commits of the history were rewritten without it, and 0 prompts and search files.",
     );
     const index = await state.bucket.get("agents/main/recall/notes.json.gz");
     expect(JSON.parse(gunzipSync(index?.body ?? "").toString())).toEqual({ v: 1, notes: {} });
