@@ -27,8 +27,12 @@ export interface Book {
   table: Table;
   now: () => number;
   budgets(): Promise<Configuration["budgets"]>;
-  /** @param from the day, if it is not over yet by another clock */
-  sums(maxAgeMs?: number, from?: string): Promise<Sums>;
+  /**
+   * Of today.
+   * @param from the day, if it is not over yet by another clock
+   * @param on the day instead: the one on which a call was reserved
+   */
+  sums(maxAgeMs?: number, days?: { from?: string | undefined; on?: string | undefined }): Promise<Sums>;
   /** Remembers a day's item as it was just written. */
   see(date: string, item: Item): void;
   /** Marks a limit, and tells about it once: as reached by calls of a kind, or that it is near. */
@@ -82,8 +86,8 @@ export function openBook({ table, configuration, now, tell }: BookSources): Book
     now,
     budgets,
     tell,
-    async sums(maxAgeMs = freshMs, from = "") {
-      const now = await today();
+    async sums(maxAgeMs = freshMs, { from = "", on } = {}) {
+      const now = on ?? (await today());
       const date = now < from ? from : now;
       const [view, before] = await Promise.all([dayView(date, maxAgeMs), earlierDays(date)]);
       return { day: view, earlier: before };

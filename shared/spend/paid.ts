@@ -1,4 +1,5 @@
 import { type Amounts, lengthen, plus, readAmounts, shorten, writeAmounts } from "./amounts.ts";
+import { type Open, readOpen, writeOpen } from "./found.ts";
 import { hashOf } from "./hash-of.ts";
 import { amountsOf, isOwn, type Price } from "./rules.ts";
 
@@ -24,6 +25,8 @@ export interface Paid {
   runSpent: Amounts;
   /** Present while a call is in progress. A holder that finds it charges all of it: the call was interrupted. */
   hold?: Hold;
+  /** Present until the day's item has the contribution of the holder that has written this. */
+  open?: Open;
 }
 
 /** The state before the first call of a day. */
@@ -62,6 +65,11 @@ export function charge(paid: Paid, hold: Hold, price: Price = hold): Paid {
   };
 }
 
+/** After the day's item has got the contribution. */
+export function contributed({ open: _, ...paid }: Paid): Paid {
+  return paid;
+}
+
 /** What the session contributes to its day: spent and reserved. */
 export function contributionOf({ spent, hold }: Paid): Amounts {
   if (!hold) return spent;
@@ -71,22 +79,24 @@ export function contributionOf({ spent, hold }: Paid): Amounts {
 
 /**
  * As a session's item stores it. The item is written several times a turn and billed by its size, so this is one short text:
- * day, number of calls, the amounts, and the reserved call.
+ * day, number of calls, the amounts, the run, the reserved call, and what its holder had found.
  */
-export function writePaid({ day, n, spent, session, run, runSpent, hold }: Paid): string {
+export function writePaid({ day, n, spent, session, run, runSpent, hold, open }: Paid): string {
   const held = hold ? [hold.micros, hold.tokens, ...hold.scopes.map(shorten)].join(",") : "";
   const amounts = [spent, session, runSpent].map(writeAmounts);
-  return [Date.parse(day) / dayMs, n, ...amounts, run, held].join(" ").trimEnd();
+  const opened = open ? writeOpen(open, amounts[0] ?? "") : "";
+  return [Date.parse(day) / dayMs, n, ...amounts, run, held, opened].join(" ").trimEnd();
 }
 
 export function readPaid(text: string): Paid {
-  const [day, n, spent = "", session = "", runSpent = "", run = "", held = ""] = text.split(" ");
+  const [day, n, spent = "", session = "", runSpent = "", run = "", held = "", opened = ""] = text.split(" ");
   const [micros, tokens, ...scopes] = held.split(",");
   const hold = { micros: Number(micros), tokens: Number(tokens), scopes: scopes.map(lengthen) };
   return {
     ...{ day: new Date(Number(day) * dayMs).toISOString().slice(0, 10), n: Number(n), run },
     ...{ spent: readAmounts(spent), session: readAmounts(session), runSpent: readAmounts(runSpent) },
     ...(held === "" ? {} : { hold }),
+    ...(opened === "" ? {} : { open: readOpen(opened, spent) }),
   };
 }
 

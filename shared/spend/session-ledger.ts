@@ -1,13 +1,15 @@
 import { randomInt } from "node:crypto";
-import { type Amounts, minus, plus } from "./amounts.ts";
+import { minus, plus, writeAmounts } from "./amounts.ts";
 import type { Book, Sums } from "./book.ts";
 import { contribute } from "./counter.ts";
 import { type DayView, type Entry, entryOf, readDay, writeEntry } from "./day-view.ts";
 import { entryName } from "./entry-name.ts";
 import type { UsedLimit } from "./fit.ts";
+import { consider, type Found, nothingFound, openOf } from "./found.ts";
 import {
   beginDay,
   charge,
+  contributed,
   contributionOf,
   type Hold,
   ofRun,
@@ -22,6 +24,9 @@ import { isOwn, type Limit, type Price } from "./rules.ts";
 /** Attempts to change the day's item: each fails only because another process has changed it. */
 const maxTries = 50;
 
+/** In the stored text, before the day that is not settled yet. */
+const daySeparator = "|";
+
 /** What came of a write to the day's item: another holder has the session, or the reservation would pass a limit. */
 export type Written = "stored" | "lost" | { limit: UsedLimit; day: DayView };
 
@@ -35,13 +40,11 @@ export class Ledger {
   #epoch: number;
   #paid: Paid | undefined;
   #stored: string | undefined;
-  /** The number of calls that the session's item knew of. */
-  #knownN: number;
-  /** What the session had spent on this day before this holder's calls. */
-  #before: Amounts;
+  /** Absent once this holder has contributed to the day. */
+  #found: Found | undefined;
   /** Without a lease: the contribution that this process has found or written last. */
   #basis: Entry | undefined;
-  #closing: (Entry & { day: string }) | undefined;
+  #closing: Closing | undefined;
   #rows = new Map<string, readonly number[]>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -52,17 +55,19 @@ export class Ledger {
     this.#name = entryName(sessionKey, this.#isFenced);
     this.#epoch = epoch ?? 0;
     this.#stored = stored;
-    this.#paid = stored === undefined ? undefined : readPaid(stored);
-    this.#knownN = this.#paid?.n ?? 0;
+    const [paid, closing] = stored?.split(daySeparator).map(readPaid) ?? [];
+    this.#paid = paid;
+    if (closing) this.#closing = { paid: closing, found: closing };
     // Its call was interrupted: nobody knows what it cost.
     if (this.#paid?.hold) this.charge(this.#paid.hold, interruptedKey(this.#paid.hold));
-    this.#before = this.#paid?.spent ?? {};
+    this.#found = this.#paid ?? nothingFound;
   }
 
   /** What a commit of the session has to store; undefined when it is stored. */
   get unsaved(): string | undefined {
-    const text = this.#paid && writePaid(this.#paid);
-    return text === this.#stored ? undefined : text;
+    const days = [this.#paid, this.#closing?.paid].flatMap((paid) => (paid ? [writePaid(paid)] : []));
+    const text = days.join(daySeparator);
+    return days.length === 0 || text === this.#stored ? undefined : text;
   }
 
   /** A commit has stored this. */
@@ -81,7 +86,7 @@ export class Ledger {
   }
 
   reserve(hold: Hold): void {
-    this.#paid = reserve(this.#now, hold);
+    this.#paid = this.#opened(reserve(this.#now, hold));
   }
 
   /** Releases a reservation whose call was not made. */
@@ -115,7 +120,8 @@ export class Ledger {
 
   /** The sums of the day, after what they say about this session was considered. */
   async sums(maxAgeMs?: number): Promise<Sums> {
-    const sums = await this.#book.sums(maxAgeMs, this.#paid?.day);
+    const { day, hold } = this.#paid ?? {};
+    const sums = await this.#book.sums(maxAgeMs, hold ? { on: day } : { from: day });
     this.#enter(sums.day);
     return sums;
   }
@@ -123,10 +129,9 @@ export class Ledger {
   #enter(view: DayView): void {
     const before = this.#paid ?? beginDay(view.date);
     if (before.day < view.date) {
-      const { day, n, spent } = before;
-      if (n > 0) this.#closing = { day, epoch: this.#epoch, n, amounts: spent };
+      this.#closing = { paid: before, found: this.#found };
       this.#basis = undefined;
-      this.#before = {};
+      this.#found = nothingFound;
       this.#paid = beginDay(view.date, before);
     } else if (!this.#paid) this.#paid = before;
     const entry = entryOf(view, this.#name);
@@ -134,17 +139,23 @@ export class Ledger {
     else if (!this.#isFenced) this.#rebase(entry);
   }
 
-  /**
-   * Charges the reservation of a holder that lost the lease before the session's item knew of it: its call may have been made.
-   */
-  #foldLost({ epoch, n, amounts }: Entry): void {
-    if (epoch >= this.#epoch || n <= this.#knownN) return;
+  /** Charges the reservation of a holder that lost the lease before the session's item knew of it. */
+  #foldLost(entry: Entry): void {
+    if (!this.#found || entry.epoch >= this.#epoch) return;
+    const { found, lost } = consider(this.#found, entry);
+    this.#found = found;
     const paid = this.#now;
-    const more = Object.entries(minus(amounts, this.#before)).filter(([, amount]) => amount > 0);
-    const lost = Object.fromEntries(more);
-    this.#knownN = n;
-    this.#before = plus(this.#before, lost);
-    this.#paid = { ...paid, n: Math.max(paid.n, n + 1), spent: plus(paid.spent, lost) };
+    if (Object.keys(lost).length > 0)
+      this.#paid = this.#opened({
+        ...paid,
+        n: Math.max(paid.n, entry.n) + 1,
+        spent: plus(paid.spent, lost),
+      });
+    else if (paid.open?.epoch === this.#epoch) this.#paid = this.#opened(paid);
+  }
+
+  #opened(paid: Paid): Paid {
+    return this.#found && this.#isFenced ? { ...paid, open: openOf(this.#found, this.#epoch) } : paid;
   }
 
   /** Without a lease: continues from what other processes have added, under an epoch of its own. */
@@ -230,6 +241,8 @@ export class Ledger {
 
   #wrote(entry: Entry): "stored" {
     this.#basis = entry;
+    this.#found = undefined;
+    this.#paid = contributed(this.#now);
     this.#rows = new Map();
     return "stored";
   }
@@ -238,18 +251,26 @@ export class Ledger {
   async #close(): Promise<void> {
     const closing = this.#closing;
     if (!closing || !this.#isFenced) return;
-    const { day, ...entry } = closing;
+    const { day, n, spent } = closing.paid;
+    const { found } = closing;
     for (let tries = 0; tries < maxTries; tries++) {
       const view = await readDay(this.#book.table, day);
       const known = entryOf(view, this.#name);
-      // Nothing is lowered that a lost holder may have spent.
-      if (!known || known.epoch > entry.epoch || known.n > entry.n || writeEntry(known) === writeEntry(entry))
-        break;
+      if (known && known.epoch > this.#epoch) break;
+      const lost = found && known ? consider(found, known).lost : {};
+      const entry = { epoch: this.#epoch, n, amounts: plus(spent, lost) };
+      if (writeAmounts(entry.amounts) === writeAmounts(known?.amounts ?? {})) break;
       const change = { name: this.#name, entry, rows: new Map<string, readonly number[]>(), most: {} };
       if (await contribute(this.#book.table, view, change)) break;
     }
     this.#closing = undefined;
   }
+}
+
+/** A day on which the session spends nothing any more, until the day's item shows what it has spent. */
+interface Closing {
+  paid: Paid;
+  found: Found | undefined;
 }
 
 /** The row of a call that an earlier holder of the lease has begun. */

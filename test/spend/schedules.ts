@@ -10,11 +10,23 @@ import { seededRandom } from "../support/random.ts";
 /** A fault that the checks have to find. */
 export type Fault = "no epoch" | "half of an interrupted call" | "plain add";
 
-const day = "2026-11-24";
-const now = () => Date.parse(`${day}T12:00:00Z`);
+const days = ["2026-11-24", "2026-11-25"] as const;
 const sessions = ["a", "b", "c", "d"];
-/** Of all sessions, μ$. */
+/** Of all sessions on a day, μ$. */
 const limit = 3_000_000;
+
+/** A call as the provider bills it, μ$. */
+interface Bill {
+  /** Of the reservation; the last day until there is one. */
+  day: string;
+  price: number;
+  /** The most that may be counted for it. */
+  most: number;
+  /** The session's item or the day's knows of it. */
+  isKnown: boolean;
+  isReserved: boolean;
+  isAborted: boolean;
+}
 
 /** What went wrong in a schedule; `crashes`: how many holders were killed. */
 export interface Verdict {
@@ -24,7 +36,7 @@ export interface Verdict {
 
 /**
  * Runs four sessions whose holders are killed, paused and overtaken, and whose writes are repeated or arrive late, in an order
- * that the seed decides. A session's own item is modelled as its epoch and its `paid`.
+ * that the seed decides; half of the seeds cross midnight. A session's own item is modelled as its epoch and its `paid`.
  */
 export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict> {
   const { integer } = seededRandom(seed);
@@ -35,8 +47,9 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
   const memory = createMemoryTable();
   const metas = new Map(sessions.map((key) => [key, { epoch: 0, paid: undefined as string | undefined }]));
   let crashes = 0;
-  /** The calls as the provider bills them. `isKnown`: the session's item or the day's knows of it. */
-  const bills: { price: number; isKnown: boolean; isReserved: boolean; isAborted: boolean }[] = [];
+  let today: string = days[0];
+  const now = () => Date.parse(`${today}T12:00:00Z`);
+  const bills: Bill[] = [];
   const configuration = {
     load: async () => ({
       ...defaults,
@@ -63,8 +76,10 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
         await turn();
         if (life.isDead && chance(0.5)) return dead();
         const { bill } = life;
+        const isEntry = call[1].some(({ path }) => String(path).startsWith("b:"));
+        const isReservation = isEntry && call[0].sk === `D#${life.day?.()}`;
         const first = write(...call).then((item) => {
-          if (bill) Object.assign(bill, { isKnown: true, isReserved: true });
+          if (bill && isReservation) Object.assign(bill, { isKnown: true, isReserved: true });
           return item;
         });
         if (life.isDead) return first.then(dead, dead);
@@ -84,6 +99,8 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
     const halved = read && fault === "half of an interrupted call" ? half(read) : read;
     const book = openBook({ table: tableOf(life), configuration, now, tell: async () => {} });
     const account = new SessionAccount(book, key, epoch, halved);
+    const dayOf = () => readPaid(account.unsaved ?? meta.paid ?? "").day;
+    life.day = dayOf;
     const commit = async () => {
       const paid = account.unsaved;
       await turn();
@@ -96,16 +113,22 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
     const occasion = { payer: { kind: "turn", agentId: "main", sessionKey: key }, model: "m" } as const;
     for (let call = 0; call < calls; call++) {
       const size = { inputTokens: 2000, maxTokens: 1000 + Math.floor(random() * 4000) };
-      life.bill = { price: 0, isKnown: false, isReserved: false, isAborted: false };
+      const most = 2000 * 20 + size.maxTokens * 100;
+      life.bill = { day: days[1], price: 0, most, isKnown: false, isReserved: false, isAborted: false };
       const { bill } = life;
+      bills.push(bill);
       const admission = await account.admit(occasion, size);
-      if (admission.status === "refused" || life.isDead) break;
+      if (life.isDead) break;
+      if (admission.status === "refused") {
+        if (!bill.isReserved) bill.most = 0;
+        break;
+      }
+      bill.day = dayOf();
       const { hold: held, cap, reserved } = admission;
       const ask = async () => {
         const output = Math.floor(random() * (cap + 1));
         // Whatever happens to the process, the provider bills what it has begun.
         bill.price = 2000 * 10 + output * 100;
-        bills.push(bill);
         await turn();
         return output;
       };
@@ -116,6 +139,7 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
       const usage = { input: 2000, output, cacheRead: 0, cacheWrite: 0 };
       await account.charge(held, occasion, undefined, bill.isAborted ? "unknown" : usage);
       await commit();
+      if (!bill.isAborted) bill.most = bill.price;
       if (bill.isAborted) break;
     }
     await account.settle();
@@ -131,6 +155,7 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
   for (const key of sessions) begin(key, 4);
   for (let step = 0; step < 160; step++) {
     await settled();
+    if (seed % 2 === 0 && step === 80) today = days[1];
     if (chance(0.06)) begin(sessions[Math.floor(random() * 4)]!, 3);
     if (chance(0.04)) {
       const life = lives[Math.floor(random() * lives.length)]!;
@@ -148,27 +173,35 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
     begin(key, 0);
     await drain();
   }
-  const view = await readDay(memory, day);
-  const truth = sessions
-    .map((key) => metas.get(key)!.paid)
-    .map((paid) => (paid ? (readPaid(paid).spent.all ?? 0) : 0));
-  const total = truth.reduce((sum, one) => sum + one, 0);
   const problems: string[] = [];
-  if ((view.sums.all ?? 0) !== total) problems.push(`the view has ${view.sums.all}, the sessions ${total}`);
-  const billed = (those: typeof bills) => those.reduce((sum, { price }) => sum + price, 0);
-  const spent = billed(bills);
-  // A call that began far from the limit, and ended before its reservation was stored.
-  const unknown = billed(bills.filter(({ isKnown }) => !isKnown));
-  const refused = billed(bills.filter(({ isReserved }) => !isReserved));
-  if (spent > total + unknown) problems.push(`paid ${spent}, counted ${total} without ${unknown}`);
-  if (spent > limit + refused) problems.push(`paid ${spent} of ${limit}`);
+  const paid = [...metas.values()].flatMap((meta) => (meta.paid ? [readPaid(meta.paid.split("|")[0]!)] : []));
+  const sum = (amounts: readonly number[]) => amounts.reduce((total, one) => total + one, 0);
+  const cost = (those: readonly Bill[]) => sum(those.map(({ price }) => price));
+  for (const day of days) {
+    const { sums } = await readDay(memory, day);
+    const counted = sums.all ?? 0;
+    const truth = sum(paid.map((one) => (one.day === day ? (one.spent.all ?? 0) : 0)));
+    if (day === today && counted !== truth) problems.push(`the view has ${counted}, the sessions ${truth}`);
+    const own = bills.filter((bill) => bill.day === day);
+    // A call that began far from the limit, and ended before its reservation was stored.
+    const unknown = cost(own.filter(({ isKnown }) => !isKnown));
+    const refused = cost(own.filter(({ isReserved }) => !isReserved));
+    if (cost(own) > counted + unknown)
+      problems.push(`paid ${cost(own)}, counted ${counted} without ${unknown}`);
+    if (cost(own) > limit + refused) problems.push(`paid ${cost(own)} of ${limit}`);
+  }
+  const total = sum(await Promise.all(days.map(async (day) => (await readDay(memory, day)).sums.all ?? 0)));
+  const most = sum(bills.map((bill) => bill.most));
+  if (total > most) problems.push(`counted ${total} of at most ${most}`);
   return { problems, crashes };
 }
 
 /** A process, and the call that it makes. */
 interface Life {
   isDead: boolean;
-  bill?: { price: number; isKnown: boolean; isReserved: boolean; isAborted: boolean };
+  bill?: Bill;
+  /** The day of its account. */
+  day?: () => string;
 }
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
