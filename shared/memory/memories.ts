@@ -3,9 +3,10 @@ import type { Workspace } from "../workspace/workspace-files.ts";
 import type { Bucket, Table } from "../world/world.ts";
 import { openLedger, usualType } from "./ledger.ts";
 import { openMemoryFiles } from "./memory-files.ts";
-import { readMemories, withoutMemory } from "./memory-line.ts";
+import { type MemoryLine, readMemories, withoutMemory } from "./memory-line.ts";
 import {
   forget,
+  type MemoryOrigin,
   type MemoryStore,
   type MemoryUse,
   readMemory,
@@ -27,6 +28,7 @@ export interface Memories extends MemoryStore {
   without: typeof withoutMemory;
   withoutForgotten: Rest<typeof withoutForgotten>;
   keepExtracted: Rest<typeof keepExtracted>;
+  recordAdded: Rest<typeof recordAdded>;
 }
 
 export type { MemoryUse };
@@ -53,10 +55,11 @@ export function openMemories({
     without: withoutMemory,
     withoutForgotten: of(withoutForgotten),
     keepExtracted: of(keepExtracted),
+    recordAdded: of(recordAdded),
   };
 }
 
-/** Maximum number of memories of one extraction whose origin is recorded. */
+/** Maximum number of memories of one extraction or file whose origin is recorded. */
 const maxRecorded = 50;
 
 /** Where memories were extracted. */
@@ -91,14 +94,34 @@ async function withoutForgotten(
 }
 
 /** Records the origin of extracted memories. A repeat changes nothing. */
-async function keepExtracted(
-  { ledger }: MemoryStore,
+function keepExtracted(
+  store: MemoryStore,
   agentId: string,
   text: string,
   from: ExtractedFrom,
 ): Promise<void> {
-  const memories = readMemories("", text).slice(0, maxRecorded);
-  await Promise.all(
-    memories.map(({ id }) => ledger.note(agentId, { id, ...from, by: "extraction", type: usualType })),
-  );
+  return record(store, agentId, readMemories("", text), { ...from, by: "extraction" });
+}
+
+/** Records the origin of the memories that a file's new content has and the file has not. A repeat changes nothing. */
+async function recordAdded(
+  store: MemoryStore,
+  agentId: string,
+  path: string,
+  content: string,
+  from: MemoryOrigin & { at: number },
+): Promise<void> {
+  const known = new Set((await store.files.read(agentId, path)).map(({ id }) => id));
+  const added = readMemories(path, content).filter(({ id }) => !known.has(id));
+  await record(store, agentId, added, from);
+}
+
+async function record(
+  { ledger }: MemoryStore,
+  agentId: string,
+  memories: readonly MemoryLine[],
+  from: MemoryOrigin & { at: number },
+): Promise<void> {
+  const some = memories.slice(0, maxRecorded);
+  await Promise.all(some.map(({ id }) => ledger.note(agentId, { type: usualType, ...from, id })));
 }

@@ -242,7 +242,8 @@ function withSection(current: string, section: string): string {
   return current + (current.endsWith("\n\n") ? "" : current.endsWith("\n") ? "\n" : "\n\n") + text;
 }
 
-function applyEdit(content: string, edit: TextEdit): { content: string; replacements: number } {
+/** A text after an edit. @throws PeerError 400 when the edit does not apply */
+export function applyEdit(content: string, edit: TextEdit): { content: string; replacements: number } {
   const { oldString, newString, replaceAll = false } = edit;
   if (oldString === "") throw new PeerError(code.badRequest, "oldString: must not be empty");
   if (oldString === newString) throw new PeerError(code.badRequest, "newString: is the same as oldString");

@@ -99,6 +99,11 @@ export function isDailyMemory(path: string): boolean {
   return /^memory\/[^/]+\.md$/.test(path);
 }
 
+/** Whether a file contains memories that the agent recalls. */
+export function isMemoryPath(path: string): boolean {
+  return path === promptFiles.memory || path === promptFiles.user || isDailyMemory(path);
+}
+
 /** The texts of past days' notes in one object, for fast recall in a cold function (docs/decisions/notes-index.md). */
 export const notesIndexPath = "recall/notes.json.gz";
 

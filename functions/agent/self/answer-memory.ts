@@ -10,9 +10,9 @@ import type { Memory, MemoryType } from "../../../shared/protocol/memory-schemas
 import { logError } from "../../../shared/runtime/log.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { sessionKind } from "../../../shared/session/key/session-key.ts";
-import { readSession } from "../../../shared/session/sessions.ts";
 import { isVisible } from "../../../shared/workspace/privacy.ts";
 import type { NativeOutcome, ToolCallContext } from "../tools/native/native-tool.ts";
+import { memoryOrigin } from "./memory-origin.ts";
 
 /** The default limit of a recall. */
 const usualLimit = 5;
@@ -30,7 +30,7 @@ export interface MemoryRequest {
 
 /** Answers `gsv__memory`. @throws PeerError for an error that the model can fix */
 export async function useMemory(args: MemoryRequest, context: ToolCallContext): Promise<NativeOutcome> {
-  const { agent, turn, address } = context;
+  const { agent, turn } = context;
   if (!isVisible(turn.audience, "memory"))
     return { ok: false, error: "Memories are private, and several people read this conversation." };
   const [memories, { userTimezone: timezone }] = await Promise.all([
@@ -44,16 +44,10 @@ export async function useMemory(args: MemoryRequest, context: ToolCallContext): 
     return { ok: true, result: { id, files: await memories.forget(use, id) } };
   }
   const content = required(args.content, "content");
-  const { sessionId } = (await readSession(agent.table, address.sessionKey)) ?? {};
-  const kind = sessionKind(address.sessionKey, keyRules(await agent.configuration.load()));
-  const source = { sessionKey: address.sessionKey, ...(sessionId === undefined ? {} : { sessionId }), kind };
-  const origins = [...turn.origins];
   const origin = {
-    ...source,
-    origins,
-    by: "agent",
+    ...(await memoryOrigin(context)),
     ...(args.type === undefined ? {} : { type: args.type }),
-  } as const;
+  };
   if (args.supersedes === undefined)
     return { ok: true, result: memoryResult(await memories.remember(use, content, origin)) };
   const { by, files } = await memories.supersede(use, args.supersedes, content, origin);

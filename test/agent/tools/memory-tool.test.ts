@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
+import { memoryId } from "../../../shared/memory/memory-line.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
 import { type State, startState } from "../../support/state.ts";
@@ -22,8 +23,8 @@ afterAll(async () => {
 });
 
 /** The result of a call of the tool in a session, as the model sees it. */
-async function used(sessionKey: string, args: object): Promise<string> {
-  reply = { toolCalls: [{ name: "gsv__memory", arguments: JSON.stringify(args) }] };
+async function used(sessionKey: string, args: object, name = "gsv__memory"): Promise<string> {
+  reply = { toolCalls: [{ name, arguments: JSON.stringify(args) }] };
   const entry = { id: `m${++messages}`, at: Date.now(), kind: "message", text: "go" } as const;
   await bench.submit(sessionKey, { ...entry, origin: { kind: "client" } });
   await holdSession(bench.agent(), sessionKey, () => 900_000);
@@ -54,5 +55,36 @@ describe("gsv__memory", () => {
   it("is not offered if the settings say so", async () => {
     bench.configuration.memory.tool = false;
     expect(await used("agent:main:main", { action: "recall" })).not.toContain("4711");
+  });
+});
+
+describe("a memory file that the agent writes", () => {
+  const sessionKey = "agent:main:main";
+  const record = async (text: string) =>
+    (await (await bench.agent().memories()).ledger.all("main")).get(memoryId(text));
+
+  it("has the conversation as the origin of what was added, and of nothing else", async () => {
+    await state.bucket.put("agents/main/MEMORY.md", "- Ada typed this by hand\n");
+    const edit = {
+      path: "/MEMORY.md",
+      oldString: "by hand\n",
+      newString: "by hand\n1. Zoe is allergic to nuts\n",
+    };
+    expect(await used(sessionKey, edit, "gsv__EditFile")).toContain('"replacements":1');
+    const content = "Ada lives in Bergen.\n\n| what | when |\n|--|--|\n| dentist | 4 May |\n";
+    await used(sessionKey, { path: "USER.md", content }, "gsv__WriteFile");
+    await used(sessionKey, { path: "plans.md", content: "- Ada paints" }, "gsv__WriteFile");
+    const { sessionId } = await bench.state(sessionKey);
+    for (const added of ["Zoe is allergic to nuts", "Ada lives in Bergen", "what: dentist, when: 4 May"])
+      expect(await record(added), added).toMatchObject({
+        ...{ sessionKey, sessionId, kind: "main", by: "agent", origins: [] },
+      });
+    for (const other of ["Ada typed this by hand", "Ada paints"]) expect(await record(other)).toBeUndefined();
+  });
+
+  it("keeps no origin of an edit that is refused", async () => {
+    const edit = { path: "MEMORY.md", oldString: "a", newString: "a\n- Max is six\n" };
+    expect(await used(sessionKey, edit, "gsv__EditFile")).toContain("occurrences");
+    expect(await record("Max is six")).toBeUndefined();
   });
 });

@@ -6,12 +6,15 @@ import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../../shared/skills/probing.ts";
 import { createSkillLister } from "../../../../shared/skills/skill-lister.ts";
 import { checkReadable, checkWritable, visibleListing } from "../../../../shared/workspace/privacy.ts";
+import { applyEdit } from "../../../../shared/workspace/workspace-files.ts";
 import {
+  isMemoryPath,
   isSkillFile,
   promptFiles,
   withoutLeadingSlash,
 } from "../../../../shared/workspace/workspace-paths.ts";
 import type { Agent } from "../../agent.ts";
+import { recordAdded } from "../../self/memory-origin.ts";
 import { type NativeOutcome, nativeTool } from "./native-tool.ts";
 import { skillCheck } from "./skill-guard.ts";
 
@@ -53,10 +56,12 @@ export const writeFile = nativeTool({
   arguments: { path, content: v.string() },
   repeatable: true,
   forGuests: false,
-  async run(args, { agent, turn }) {
+  async run(args, context) {
+    const { agent, turn } = context;
     const check = await skillCheck(args.path);
     check(args.content);
     checkWritable(turn.audience, args.path);
+    await recordAdded(context, args.path, args.content);
     const written = await agent.workspace.write(turn.agentId, args.path, args.content, turn.origins);
     await askForPrograms(agent, args.path);
     return { ok: true, result: written };
@@ -75,8 +80,13 @@ export const editFile = nativeTool({
   },
   repeatable: false,
   forGuests: false,
-  async run(args, { agent, turn }) {
+  async run(args, context) {
+    const { agent, turn } = context;
     checkWritable(turn.audience, args.path);
+    if (isMemoryPath(withoutLeadingSlash(args.path))) {
+      const { content } = await agent.workspace.read(turn.agentId, args.path);
+      await recordAdded(context, args.path, applyEdit(content, args).content);
+    }
     const check = await skillCheck(args.path);
     const edited = await agent.workspace.edit(turn.agentId, args.path, args, turn.origins, check);
     await askForPrograms(agent, args.path);
