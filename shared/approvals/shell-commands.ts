@@ -33,21 +33,24 @@ const readers: Readonly<Record<string, Check>> = {
     ),
   ),
   ...Object.fromEntries(
-    ["pwd", "echo", "printf", "whoami", "uname", "id", "uptime", "basename", "dirname", "realpath"].map(
-      (name) => [name, any],
-    ),
-  ),
-  ...Object.fromEntries(
-    ["readlink", "md5sum", "sha1sum", "sha256sum", "diff", "cmp", "which", "file", "free"].map((name) => [
+    ["pwd", "echo", "whoami", "uname", "id", "uptime", "basename", "dirname", "realpath"].map((name) => [
       name,
       any,
     ]),
   ),
+  ...Object.fromEntries(
+    ["readlink", "md5sum", "sha1sum", "sha256sum", "diff", "cmp", "which", "free"].map((name) => [name, any]),
+  ),
   true: any,
+  // Other formats and options set variables, whose index a shell evaluates.
+  printf: (options, [format = ""]) => options.length === 0 && /^(?:[^%]|%[s%])*$/.test(format),
+  file: optionsAre(/^-(?:[bihLkN]+|-brief|-mime\S*)$/),
   tail: optionsAre(/^-(?:\d+|n\d*|c\d*|q|v)$/),
   sort: optionsAre(/^-[nrukfhV\d.,]+$/),
   uniq: (options, others) => others.length === 0 && options.every((option) => /^-[cdui]+$/.test(option)),
-  date: (_, others) => others.every((word) => word.startsWith("+")),
+  date: (options, others) =>
+    others.every((word) => word.startsWith("+")) &&
+    optionsAre(/^-(?:[uR]|I\w*|-utc|-iso-8601\S*|-rfc-\S*)$/)(options, []),
   rg: (options) => !options.some((option) => /^--(?:pre|hostname-bin|search-zip)|^-[a-zA-Z]*z/.test(option)),
   find: optionsAre(
     /^-(?:i?name|i?path|type|maxdepth|mindepth|not|size|mtime|mmin|newer|print|print0|empty|o|a)$/,
@@ -185,10 +188,10 @@ interface Part {
  * quote, which are no simple commands.
  */
 function partsOf(command: string): Part[] {
-  const parts = command.split(/\s+(&&|\|\||;|\|)\s+/);
+  const parts = command.split(/[ \t]+(&&|\|\||;|\|)[ \t]+/);
   return parts.flatMap((part, index) => {
     if (index % 2 === 1) return [];
-    const words = parseSimple(part.replace(/\s2>(?:&1|\/dev\/null)$/, "")) ?? [];
+    const words = parseSimple(part.replace(/[ \t]2>(?:&1|\/dev\/null)$/, "")) ?? [];
     return [{ words, isPiped: parts[index - 1] === "|" }];
   });
 }

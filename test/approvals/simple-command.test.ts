@@ -1,113 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseSimple, possibleCommands } from "../../shared/approvals/simple-command.ts";
 import { seededRandom } from "../support/random.ts";
-
-const usual = [
-  ...[
-    "ls",
-    "git",
-    "status",
-    "cat",
-    "echo",
-    "-la",
-    "--oneline",
-    "a",
-    "b.txt",
-    "../c",
-    "x=y",
-    "=ls",
-    "/bin/ls",
-  ],
-  ...[" ", " ", " ", " ", "  ", "\t", "'a b'", '"c  d"', "''", '""', "'$HOME'"],
-];
-const pieces = [
-  ...[...usual, ...usual, ...usual, ...usual, '"$HOME"', "$HOME", "~", "~root"],
-  ...[
-    "*",
-    "?",
-    "[a-z]",
-    "{a,b}",
-    "{1..3}",
-    "\\",
-    "\\ ",
-    "'",
-    '"',
-    "#",
-    " #",
-    "!",
-    "%1",
-    "@(a)",
-    "+",
-    ",",
-    ":",
-    "^",
-  ],
-  ...[
-    ";",
-    "&",
-    "|",
-    "&&",
-    "||",
-    ">",
-    "<",
-    "2>",
-    ">&2",
-    "<(",
-    ")",
-    "(",
-    "$(",
-    "`",
-    "\n",
-    "\r",
-    "\u00a0",
-    "é",
-    "'é'",
-  ],
-  ...[
-    "if",
-    "then",
-    "time",
-    "while",
-    "{",
-    "}",
-    "[[",
-    "function",
-    "coproc",
-    "A=1",
-    "a[0]=1",
-    "-",
-    "--",
-    "1",
-    "$'\\n'",
-  ],
-];
-
-/** The words that bash passes when it executes each line. A function stands for each of the programs. */
-function wordsInBash(lines: readonly string[], programs: ReadonlySet<string>): (string[] | undefined)[] {
-  const folder = mkdtempSync(join(tmpdir(), "simple-command-"));
-  const print = (name: string) => `function ${name} { builtin printf '%s\\0' words ${name} "$@" end; }`;
-  const script = `
-    PATH=/nowhere
-    ${[...programs].map(print).join("\n")}
-    while IFS= builtin read -r -d '' line; do eval "$line" </dev/null; builtin printf 'NEXT\\0'; done`;
-  const input = lines.map((line) => `${line}\0`).join("");
-  const stdio = ["pipe", "pipe", "ignore"] as const;
-  const options = { input, cwd: folder, maxBuffer: 1e8, stdio: [...stdio] };
-  const printed = execFileSync("bash", ["--norc", "--noprofile", "-c", script], options).toString();
-  rmSync(folder, { recursive: true });
-  return printed
-    .split("NEXT\0")
-    .slice(0, -1)
-    .map((one) => {
-      const words = one.split("\0").slice(0, -1);
-      const isOne = words[0] === "words" && words.indexOf("end") === words.length - 1;
-      return isOne ? words.slice(1, -1) : undefined;
-    });
-}
+import { executedByBash } from "./bash-words.ts";
+import { pieces } from "./shell-pieces.ts";
 
 describe("a simple command", () => {
   it("has the words that bash passes, for 10,000 random command lines", () => {
@@ -119,9 +14,9 @@ describe("a simple command", () => {
     const simple = lines.filter((line) => parseSimple(line) !== undefined && !/^\s*\S*\//.test(line));
     expect(simple.length).toBeGreaterThan(1000);
     const programs = new Set(simple.map((line) => parseSimple(line)?.[0] ?? ""));
-    const inBash = wordsInBash(simple, programs);
+    const { commands } = executedByBash(simple, programs);
     const wrong = simple.flatMap((line, i) => {
-      const [ours, theirs] = [parseSimple(line), inBash[i]];
+      const [ours, theirs] = [[parseSimple(line)], commands[i]];
       return JSON.stringify(ours) === JSON.stringify(theirs) ? [] : [{ line, ours, theirs }];
     });
     expect(wrong).toEqual([]);
