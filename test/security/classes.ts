@@ -118,6 +118,15 @@ export const attackClasses: readonly AttackClass[] = [
     file: "inside/standing-skill.test.ts",
   },
   {
+    name: "approval-bypass",
+    attack: "has something run that the owner did not allow, or that is not what they allowed",
+    advisories: [
+      ...["GHSA-hjvp-qhm6-wrh2", "GHSA-xvhf-x56f-2hpp", "GHSA-796m-2973-wc5q"],
+      ...["CVE-2026-29607", "CVE-2026-32065"],
+    ],
+    file: "inside/approval-bypass.test.ts",
+  },
+  {
     name: "non-owner-exec",
     attack: "has commands run on the owner's machines, or uses the owner's commands, as a guest",
     advisories: ["GHSA-c28g-vh7m-fm7v", "GHSA-39mp-545q-w789"],
