@@ -130,6 +130,7 @@ const partitions = (...keys: string[]): Grant["when"] => ({
 });
 /** The partitions in which messages of platforms are received: sessions, receipts, pairing requests, activity, faults. */
 const inbound = ["S#*", "RX#*", "TX#*", "PAIR", "ACTIVE#*", "CHANNEL", "FAULT"];
+const requests = "AP#*";
 const manageConnections = ["execute-api:ManageConnections"];
 
 export const grants: Record<FunctionName, readonly Grant[]> = {
@@ -155,12 +156,10 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
   ],
   webhook: [
     // Anybody can call this function: it reaches neither tokens nor jobs, and cannot change the configuration.
-    { resource: "table", actions: ["dynamodb:GetItem"], when: partitions("CONFIG", ...inbound) },
-    {
-      resource: "table",
-      actions: ["dynamodb:PutItem", "dynamodb:UpdateItem"],
-      when: partitions(...inbound),
-    },
+    { resource: "table", actions: ["dynamodb:GetItem"], when: partitions("CONFIG", requests, ...inbound) },
+    { resource: "table", actions: ["dynamodb:PutItem"], when: partitions(...inbound) },
+    // The owner presses a button under a request for approval.
+    { resource: "table", actions: ["dynamodb:UpdateItem"], when: partitions(requests, ...inbound) },
     wakeAgent,
     { resource: "channelSecrets", actions: ["ssm:GetParameter"] },
     ownLog,

@@ -59,7 +59,9 @@ const allowedRooms: Record<string, readonly string[]> = {
     ...["channels", "configuration", "protocol", "runtime", "session", "spend", "workspace", "world"],
   ],
   "shared/transfer": ["peers", "protocol", "runtime", "session", "skills", "workspace", "world"],
-  "shared/approvals": [...["configuration", "peers", "protocol", "runtime", "session", "workspace", "world"]],
+  "shared/approvals": [
+    ...["channels", "configuration", "peers", "protocol", "runtime", "session", "workspace", "world"],
+  ],
   "shared/channels": [
     ...["configuration", "http", "media", "peers", "protocol", "runtime", "session", "workspace", "world"],
   ],

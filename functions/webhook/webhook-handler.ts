@@ -1,4 +1,5 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
+import { answerPress } from "../../shared/approvals/press.ts";
 import { type AccountLookup, ownValue } from "../../shared/channels/account.ts";
 import { type Activity, createActivity, recordFailures } from "../../shared/channels/activity.ts";
 import type {
@@ -89,14 +90,18 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   }
   if (received.status === "refused") return refuse(received.httpStatus, received.reason, address);
   if (received.status === "answered") return answer(received.httpStatus, received.body, received.contentType);
-  const { messages, shown, failures = [] } = received;
+  const { messages, presses = [], shown, pressed, failures = [] } = received;
   for (const failure of failures) await webhook.activity.failure(address, failure);
   if (isStopped(found)) found = await webhook.finder.findNewest(channel, address.accountId);
-  if (isStopped(found)) return dropMessages(address, messages, shown);
+  if (!found.ok || isStopped(found)) return dropMessages(address, messages, shown);
   let text = "{}";
   for (const message of messages) {
     const outcome = await acceptMessage(webhook, address, message, shown !== undefined);
     if (shown) text = bodyFor(outcome, shown);
+  }
+  for (const press of presses) {
+    const outcome = await answerPress(webhook, channel, found.account, press);
+    if (pressed) text = pressed(outcome);
   }
   return answer(200, text);
 }

@@ -6,7 +6,7 @@ import { metaKey, needsAgent, type SessionState, toState } from "../session/stat
 import { requestsOf } from "../session/waiting.ts";
 import { above, absent, add, all, differs, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type ItemValue, type Table, type WakeAgent } from "../world/world.ts";
-import { readRequest, settleRequest } from "./requests.ts";
+import { readRequest, recordEnd } from "./requests.ts";
 
 /**
  * Answers a request, for all equal calls that share it. One conditional write decides: the first answer counts, and none after
@@ -35,10 +35,13 @@ export async function answerRequest(
     // Whoever gave an answer that waits may have died before waking the agent.
     if (result !== "open" && state && needsAgent(state, answer.at)) await wake(approval.sessionKey);
     if (!state || (result !== "open" && result.status !== "answered"))
-      return { result: result === "open" ? { status: "gone" } : result, approval };
+      return {
+        result: result === "open" ? { status: "gone" } : result,
+        approval: { ...approval, ...givenAnswer(state, approval) },
+      };
     try {
       if (result === "open") state = await writeAnswer(table, state, approval, answer);
-      await settleRequest(table, id, answer.decision === "allow" ? "allowed" : "denied", answer);
+      await recordEnd(table, id, answer.decision === "allow" ? "allowed" : "denied", answer);
       if (result === "open" && needsAgent(state, answer.at)) await wake(approval.sessionKey);
       return { result: { status: "answered" }, approval: { ...approval, answer } };
     } catch (error) {
@@ -47,18 +50,31 @@ export async function answerRequest(
   }
 }
 
+/** Who answers, for a client with a token of this name. */
+export function clientName(token: string): string {
+  return `client ${token}`;
+}
+
+/** The answer that counts, if there is one. */
+function givenAnswer(state: SessionState | undefined, { id, answer }: Approval): Pick<Approval, "answer"> {
+  const waiting = requestsOf(state?.run).find(({ approval }) => approval.id === id)?.approval.answer;
+  const given = waiting ?? answer;
+  return given ? { answer: given } : {};
+}
+
 /** How a request stands, by its session, which alone decides. */
 function standing(
   state: SessionState | undefined,
   approval: Approval,
-  { by, at: now }: ApprovalAnswer,
+  { by, at: now, decision, scope }: ApprovalAnswer,
 ): AnswerResult | "open" {
   const { id, runId, step, until } = approval;
   const run = state?.run;
   const mine = requestsOf(run).find((one) => one.approval.id === id);
-  const given = mine?.approval.answer ?? approval.answer;
+  const { answer: given } = givenAnswer(state, approval);
   // A repeat of this write, whose response was lost.
-  if (given?.by === by && given.at === now) return { status: "answered" };
+  const isSame = given?.decision === decision && given.scope === scope;
+  if (isSame && given.by === by && given.at === now) return { status: "answered" };
   if (given) return { status: "already", decision: given.decision, by: given.by, at: given.at };
   if (approval.state === "withdrawn" || state?.stop === runId) return { status: "withdrawn" };
   if (approval.state === "unanswered" || until <= now) return { status: "expired" };

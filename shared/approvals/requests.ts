@@ -40,10 +40,20 @@ export async function settleRequest(
   state: Exclude<ApprovalState, "open">,
   answer?: ApprovalAnswer,
 ): Promise<void> {
+  await recordEnd(table, id, state, answer);
+  await table.delete({ pk: open, sk: id });
+}
+
+/** Records how a request ended. It leaves the open ones when the agent acts on the answer, or when they are listed. */
+export async function recordEnd(
+  table: Table,
+  id: string,
+  state: Exclude<ApprovalState, "open">,
+  answer?: ApprovalAnswer,
+): Promise<void> {
   const steps = [set("state", state), ...(answer ? [set("answer", answer as unknown as ItemValue)] : [])];
   const before = state === "void" ? "allowed" : "open";
   await succeeds(table.update(keyOf(id), steps, all(exists("pk"), equal("state", before))));
-  await table.delete({ pk: open, sk: id });
 }
 
 /** The requests that wait for an answer, oldest first. */

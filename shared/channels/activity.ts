@@ -2,7 +2,7 @@ import { logError } from "../runtime/log.ts";
 import { set } from "../world/expression.ts";
 import type { Table } from "../world/world.ts";
 import { ownValue } from "./account.ts";
-import type { ChannelAddress, ChannelSender } from "./channel.ts";
+import type { ChannelAddress, ChannelSender, Delivered } from "./channel.ts";
 import { createLastActive, type Heard } from "./last-active.ts";
 
 /** Minimum time between two writes of an account's `lastMessageAt`, in milliseconds. */
@@ -57,13 +57,14 @@ export function createActivity(table: Table, now: () => number): Activity {
 
 /** Wraps a sender so that it also records delivery failures. */
 export function recordFailures(sender: ChannelSender, activity: Activity): ChannelSender {
+  const recorded = async (origin: ChannelAddress, delivered: Delivered) => {
+    if (!delivered.ok) await activity.failure(addressOf(origin), delivered.reason);
+    return delivered;
+  };
   return {
     ...sender,
-    async deliver(origin, ...rest) {
-      const delivered = await sender.deliver(origin, ...rest);
-      if (!delivered.ok) await activity.failure(addressOf(origin), delivered.reason);
-      return delivered;
-    },
+    deliver: async (origin, ...rest) => recorded(origin, await sender.deliver(origin, ...rest)),
+    ask: async (origin, ...rest) => recorded(origin, await sender.ask(origin, ...rest)),
   };
 }
 

@@ -79,7 +79,10 @@ export type Received =
   | {
       status: "messages";
       messages: InboundMessage[];
+      presses?: Press[];
       shown?: ShownAnswer;
+      /** The JSON response body to a press, if the platform shows it. There is then at most one press. */
+      pressed?: (outcome: PressOutcome) => string;
       /** Failures of earlier messages that the platform had accepted. */
       failures?: string[];
     };
@@ -130,6 +133,56 @@ export interface OutboundMessage extends Destination {
   text: string;
   /** Unique id; a retry after a crash has the same id. */
   id?: string;
+}
+
+/** A button under a question. `data` comes back with a press: 1 to 64 bytes. */
+export interface Choice {
+  label: string;
+  data: string;
+}
+
+/** A text with buttons. */
+export interface Question {
+  text: string;
+  choices: readonly Choice[];
+}
+
+/** A button that somebody has pressed, from a verified request. */
+export interface Press {
+  /** The platform's id; a redelivery has the same id. */
+  eventId: string;
+  sender: Sender;
+  /** Where the message with the button is. */
+  peer: Peer;
+  messageId: string;
+  data: string;
+}
+
+/** A platform's questions with buttons. Failures of the platform are returned, not thrown. */
+export interface Buttons {
+  /** Longest encoded text, in UTF-16 units. */
+  maxText: number;
+  maxChoices: number;
+  /** Encloses what the platform must show as it is. Absent: it shows every text so. */
+  fence?: string;
+  /** Sends a question, within `sendTimeoutMs`. */
+  ask(account: ChannelAccount, message: OutboundMessage & Pick<Question, "choices">): Promise<SendOutcome>;
+  /** Replaces the encoded text of a question, and removes its buttons. */
+  close(account: ChannelAccount, sent: SentQuestion, text: string): Promise<SendOutcome>;
+  /** Tells the presser, besides the closed question. Best effort. Absent: the HTTP response does. */
+  respond?(account: ChannelAccount, press: Press, outcome: PressOutcome): Promise<void>;
+}
+
+/** What followed from a press. `isClosed`: the question shows how it was answered. */
+export interface PressOutcome {
+  text: string;
+  isClosed: boolean;
+}
+
+/** Where a question was sent. */
+export interface SentQuestion {
+  peer: Peer;
+  messageId: string;
 }
 
 /** A file to send. `filename` has no path. */
@@ -211,6 +264,8 @@ export interface Channel extends AccountSetup {
    * `sendFileTimeoutMs`. Absent when the platform accepts no files.
    */
   sendFile?(account: ChannelAccount, message: FileMessage): Promise<SendOutcome>;
+  /** Absent when the platform has no buttons. */
+  buttons?: Buttons;
   /**
    * The platform shows a pending answer until a message replaces it, so that every request needs an answer.
    */
@@ -227,13 +282,19 @@ export interface Channel extends AccountSetup {
 /** The methods of a channel for sending messages and fetching media. */
 export type OutboundChannel = Pick<
   Channel,
-  "name" | "maxText" | "encode" | "send" | "sendFile" | "typing" | "locate"
+  "name" | "maxText" | "encode" | "send" | "sendFile" | "buttons" | "typing" | "locate"
 >;
+
+/** What a text's form depends on. */
+export type TextForm = Pick<Channel, "encode" | "buttons">;
 
 /** Channels by name, as used in the configuration and in webhook URLs. */
 export type Channels = Readonly<Record<string, Channel>>;
 
 export type ChannelOrigin = Extract<Origin, { kind: "channel" }>;
+
+/** Whether a message was delivered. */
+export type Delivered = { ok: true } | { ok: false; reason: string };
 
 /** Delivers messages to channels. */
 export interface ChannelSender {
@@ -241,12 +302,14 @@ export interface ChannelSender {
    * Sends a text to an origin, split at the platform's limit, and then a file. `id` names the delivery: a
    * retry with the same id skips parts that were already sent. A failure is returned, not thrown.
    */
-  deliver(
-    origin: ChannelOrigin,
-    id: string,
-    text: string,
-    file?: OutboundFile,
-  ): Promise<{ ok: true } | { ok: false; reason: string }>;
+  deliver(origin: ChannelOrigin, id: string, text: string, file?: OutboundFile): Promise<Delivered>;
+  /** Like `deliver`, for a question in the channel's form. It must fit into one message if the channel has buttons. */
+  ask(origin: ChannelOrigin, id: string, question: (form: TextForm) => Question): Promise<Delivered>;
+  /**
+   * Replaces the text of a question that `ask` sent under this id. Best effort.
+   * @returns the id of the changed message
+   */
+  close(id: string, text: (form: TextForm) => string): Promise<string | undefined>;
   /** Shows a typing indicator when the origin is a channel. Best effort. */
   typing(origin: Origin): Promise<void>;
   /** Replaces a pending answer that the channel shows, when there will be no answer. */

@@ -165,9 +165,11 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         ),
         channels: {
           deliver: async () => ({ ok: true }),
+          ask: async () => ({ ok: true }),
+          close: async () => undefined,
           typing: async () => {},
           conclude: async () => {},
-        } as Agent["channels"],
+        },
         fetchAttachment: (...request) => bench.fetchAttachment(...request),
         guardedFetch: async () => ({ ok: false, reason: "there is no network", passing: false }),
         transcribe: async () => ({ status: "off" }),

@@ -36,18 +36,15 @@ it.each(Object.entries(ends))(
   async (name, end) => {
     const bench = openBench(state, { provider: "openai-compatible", id: "m" });
     let shown = 0;
-    const channels = {
-      deliver: async () => ({ ok: true as const }),
-      typing: async () => void shown++,
-      conclude: async () => {},
-    };
+    const channels = { typing: async () => void shown++ };
     const callModel: CallModel = async (call) => {
       vi.advanceTimersByTime(9000);
       return end(call);
     };
     await bench.submit(`agent:main:${name}`, entry);
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-    const agent = { ...bench.agent(), channels, callModel };
+    const agent = bench.agent();
+    Object.assign(agent, { channels: { ...agent.channels, ...channels }, callModel });
     await holdSession(agent, `agent:main:${name}`, () => 900_000).catch(() => {});
     expect(shown).toBe(3);
     vi.advanceTimersByTime(60_000);

@@ -172,7 +172,7 @@ describe("an account of Telegram", () => {
       params: {
         url: "https://hook.example/telegram/default",
         secret_token: "a-secret",
-        allowed_updates: ["message", "channel_post"],
+        allowed_updates: ["message", "channel_post", "callback_query"],
       },
     });
     expect(await status("telegram")).toMatchObject({ connected: true });

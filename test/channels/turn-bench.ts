@@ -62,10 +62,11 @@ export class Life {
   }
 }
 
-/** A model's answer, and the call of gsv__Message before it. */
+/** A model's answer, and the call before it, of gsv__Message or another tool. */
 interface Said {
   text: string;
   calls?: Record<string, unknown>;
+  tool?: string;
   /** Runs before the model has answered. */
   meanwhile?: () => Promise<unknown>;
 }
@@ -178,6 +179,18 @@ export class TurnBench {
     return answer.status === 200;
   }
 
+  /** The platform delivers an event to a process that dies after this number of calls. @returns its life */
+  async dying(event: object, calls: number): Promise<Life> {
+    const life = new Life(calls);
+    await this.deliver(event, life);
+    return life;
+  }
+
+  /** Sends like another function. */
+  get sender() {
+    return this.shared(new Life()).sender;
+  }
+
   private async invokeWebhook(event: object): Promise<unknown> {
     const { life } = this;
     const answer = await answerWebhook(this.webhook(life), event as Parameters<typeof answerWebhook>[1]);
@@ -259,9 +272,9 @@ export class TurnBench {
   private async askModel(last: string | undefined): ReturnType<Agent["callModel"]> {
     this.asked++;
     if ("error" in this.reply) return { status: "failed", error: this.reply.error, overflow: false };
-    const { text, calls, meanwhile } = this.reply;
+    const { text, calls, tool: name = "gsv__Message", meanwhile } = this.reply;
     await meanwhile?.();
-    const call = { type: "toolCall", id: "call", name: "gsv__Message", arguments: calls ?? {} } as const;
+    const call = { type: "toolCall", id: "call", name, arguments: calls ?? {} } as const;
     const content = [last === "user" && calls ? call : { type: "text" as const, text }];
     return { status: "answered", message: { role: "assistant", content, timestamp: Date.now() } };
   }

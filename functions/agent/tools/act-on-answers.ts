@@ -1,3 +1,4 @@
+import { clientName } from "../../../shared/approvals/answer.ts";
 import { putGrant } from "../../../shared/approvals/grants.ts";
 import { settleRequest } from "../../../shared/approvals/requests.ts";
 import { setRequestsAside } from "../../../shared/approvals/withdraw.ts";
@@ -13,7 +14,7 @@ import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts
 import { loadContext, type TurnContext } from "../context/model-request.ts";
 import { callsDeadline } from "../model-step.ts";
 import type { SessionWriter } from "../session-writer.ts";
-import { closeRequests, tellSetAside } from "./ask-owner.ts";
+import { closeRequests, tellClients, tellSetAside } from "./ask-owner.ts";
 import { checkAllowed } from "./decide.ts";
 import { pendingCalls, planCalls } from "./tool-calls.ts";
 
@@ -120,6 +121,10 @@ async function record(
   const { id, answer } = one.approval;
   const { sessionKey } = writer;
   log("approval.used", { sessionKey, runId: run.runId, id, callId: one.callId, decision: answer?.decision });
-  await settleRequest(agent.table, id, answer?.decision === "allow" ? "allowed" : "denied", answer);
+  const state = answer?.decision === "allow" ? "allowed" : "denied";
+  await settleRequest(agent.table, id, state, answer);
   if ("error" in end && end.isVoid) await closeRequests(agent, writer, run, [one], "void", answer);
+  // The method that a client calls tells the others.
+  else if (answer && !answer.by.startsWith(clientName("")))
+    await tellClients(agent, writer, run, [one], { state, answer });
 }

@@ -1,11 +1,17 @@
 import { createHash } from "node:crypto";
-import { putRequest, settleRequest } from "../../../shared/approvals/requests.ts";
-import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
+import { closeQuestions } from "../../../shared/approvals/press.ts";
+import { aboutSession, questionIds, questionOf } from "../../../shared/approvals/question.ts";
+import { putRequest, readRequest, settleRequest } from "../../../shared/approvals/requests.ts";
+import type { ChannelOrigin, Delivered } from "../../../shared/channels/channel.ts";
 import { findOwner } from "../../../shared/channels/last-active.ts";
 import { findReceiver } from "../../../shared/channels/receiver.ts";
 import { durationMs } from "../../../shared/configuration/duration.ts";
-import type { Approval, ApprovalAnswer, ApprovalState } from "../../../shared/protocol/approvals.ts";
-import { showHidden } from "../../../shared/runtime/hidden-characters.ts";
+import type {
+  Approval,
+  ApprovalAnswer,
+  ApprovalResolved,
+  ApprovalState,
+} from "../../../shared/protocol/approvals.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { type Run, senderOf } from "../../../shared/session/run.ts";
@@ -14,9 +20,6 @@ import type { Agent } from "../agent.ts";
 import type { ConnectedPeers } from "../context/connected-peers.ts";
 import type { TurnContext } from "../context/model-request.ts";
 import type { SessionWriter } from "../session-writer.ts";
-
-/** Max characters of a call's arguments in a direct message. */
-const maxShown = 1500;
 
 /**
  * Shows requests to the owner: to all clients, and in the direct message that the run answers. Everything is repeated after a
@@ -46,13 +49,20 @@ export async function askOwner(
         ? agent.schedules.once(reminderName(id), at, event)
         : undefined,
       agent.broadcast.send(await clients, "approval.requested", shown),
-      tellOwner(agent, sessionKey, run, isReminder ? `ask:${id}:again` : `ask:${id}`, textOf(request)),
+      askInMessenger(agent, run, isReminder ? questionIds(id).again : questionIds(id).first, request),
     ]);
   }
 }
 
 function reminderName(id: string): string {
   return `approval-${createHash("sha256").update(id).digest("hex").slice(0, 40)}`;
+}
+
+/** Asks in a direct message. */
+async function askInMessenger(agent: Agent, run: Run, id: string, request: Approval): Promise<void> {
+  await tellOwner(agent, request.sessionKey, run, id, (to, isElsewhere) =>
+    agent.channels.ask(to, id, (form) => questionOf(request, form, isElsewhere)),
+  );
 }
 
 /**
@@ -64,13 +74,12 @@ async function tellOwner(
   sessionKey: string,
   run: Run,
   id: string,
-  text: string,
+  send: (to: ChannelOrigin, isElsewhere: boolean) => Promise<Delivered>,
 ): Promise<void> {
   try {
     const to = await findConversation(agent, sessionKey, run);
     if (to === "client") return;
-    const told = to && run.origin !== to ? `${text}\n\nThis is about ${sessionKey}.` : text;
-    const sent = to && (await agent.channels.deliver(to, id, told));
+    const sent = to && (await send(to, run.origin !== to));
     if (!sent?.ok) log("approval.undelivered", { runId: run.runId, id });
   } catch (error) {
     logError("approval.undelivered", error, { runId: run.runId, id });
@@ -91,19 +100,6 @@ async function findConversation(
   return findOwner(agent.table, await agent.configuration.load({ fresh: true }), agentIdOf(sessionKey));
 }
 
-function textOf({ id, tool, args, why, until, createdAt }: Approval): string {
-  const text = showHidden(typeof args.command === "string" ? args.command : JSON.stringify(args, null, 1));
-  const isCut = text.length > maxShown;
-  const hours = Math.round((until - createdAt) / 360_000) / 10;
-  return [
-    `May I use ${tool}? I ask because ${why}.`,
-    isCut
-      ? `${text.slice(0, maxShown).toWellFormed()}\n… (cut: see the whole with \`gsv approvals show ${id}\`)`
-      : text,
-    `Answer with \`gsv approvals allow ${id}\` or \`gsv approvals deny ${id}\` within ${hours} h.`,
-  ].join("\n\n");
-}
-
 /** Says in the direct message that requests were set aside for a later message. */
 export async function tellSetAside(
   agent: Agent,
@@ -112,31 +108,49 @@ export async function tellSetAside(
   requests: readonly WaitingRequest[],
 ): Promise<void> {
   const different = new Map(requests.map((one) => [one.approval.id, one.tool]));
-  for (const [id, tool] of different)
-    await tellOwner(
-      agent,
-      sessionKey,
-      run,
-      `ask:${id}:aside`,
-      `Set aside: ${tool}, because you wrote something else.`,
+  for (const [id, tool] of different) {
+    const text = `Set aside: ${tool}, because you wrote something else.`;
+    const aside = `ask:${id}:aside`;
+    await tellOwner(agent, sessionKey, run, aside, (to, isElsewhere) =>
+      agent.channels.deliver(to, aside, isElsewhere ? `${text}\n\n${aboutSession(sessionKey)}` : text),
     );
+  }
 }
 
-/** Records requests as ended, and tells the clients. Not the owner's answers: who answered has seen to that. */
+/** Records requests as ended, and tells the clients and the messenger. Not the owner's answers: who answered has seen to that. */
 export async function closeRequests(
-  agent: Pick<Agent, "table" | "broadcast">,
-  { sessionKey }: Pick<SessionWriter, "sessionKey">,
-  { runId }: Pick<Run, "runId">,
+  agent: Pick<Agent, "table" | "broadcast" | "channels">,
+  where: Pick<SessionWriter, "sessionKey">,
+  run: Pick<Run, "runId">,
   requests: readonly WaitingRequest[],
   state: Exclude<ApprovalState, "open">,
   answer?: ApprovalAnswer,
 ): Promise<void> {
-  const different = new Map(requests.map((one) => [one.approval.id, one]));
-  if (different.size === 0) return;
-  const clients = await agent.broadcast.clients();
-  const resolved = answer ? { state, answer } : { state };
-  for (const [id, { tool }] of different) {
-    await settleRequest(agent.table, id, state, answer);
-    await agent.broadcast.send(clients, "approval.resolved", { id, sessionKey, runId, tool, ...resolved });
+  const different = [...new Map(requests.map((one) => [one.approval.id, one])).values()];
+  for (const { approval } of different) {
+    await settleRequest(agent.table, approval.id, state, answer);
+    const stored = await readRequest(agent.table, approval.id);
+    if (stored) await closeQuestions(agent.channels, stored, state);
   }
+  await tellClients(agent, where, run, different, answer ? { state, answer } : { state });
+}
+
+/** Tells the clients how requests ended. */
+export async function tellClients(
+  { broadcast }: Pick<Agent, "broadcast">,
+  { sessionKey }: Pick<SessionWriter, "sessionKey">,
+  { runId }: Pick<Run, "runId">,
+  requests: readonly WaitingRequest[],
+  resolved: Pick<ApprovalResolved, "state" | "answer">,
+): Promise<void> {
+  if (requests.length === 0) return;
+  const clients = await broadcast.clients();
+  for (const { tool, approval } of requests)
+    await broadcast.send(clients, "approval.resolved", {
+      id: approval.id,
+      sessionKey,
+      runId,
+      tool,
+      ...resolved,
+    });
 }

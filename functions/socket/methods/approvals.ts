@@ -1,5 +1,6 @@
-import { answerRequest } from "../../../shared/approvals/answer.ts";
+import { answerRequest, clientName } from "../../../shared/approvals/answer.ts";
 import { listGrants, revokeGrant } from "../../../shared/approvals/grants.ts";
+import { closeQuestions } from "../../../shared/approvals/press.ts";
 import { listOpen, listRequests, readRequest } from "../../../shared/approvals/requests.ts";
 import { listTokens } from "../../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
@@ -41,7 +42,10 @@ export const approvalMethods: Pick<
         const { sessionKey, runId, tool, answer } = approval;
         const state = answer.decision === "allow" ? "allowed" : "denied";
         const resolved = { id, sessionKey, runId, tool, state, answer } as const;
-        await gateway.broadcast.send(await gateway.broadcast.clients(), "approval.resolved", resolved);
+        await Promise.all([
+          gateway.broadcast.send(await gateway.broadcast.clients(), "approval.resolved", resolved),
+          closeQuestions(gateway.sender, approval, state),
+        ]);
       }
       return result;
     },
@@ -63,5 +67,5 @@ export const approvalMethods: Pick<
 /** Who answers, for the request's record. */
 async function nameOf({ table, now }: Pick<Gateway, "table" | "now">, { tokenId }: Caller): Promise<string> {
   const token = (await listTokens(table, now())).find(({ id }) => id === tokenId);
-  return `client ${token?.name ?? tokenId}`;
+  return clientName(token?.name ?? String(tokenId));
 }

@@ -3,18 +3,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { log, logError } from "../../runtime/log.ts";
 import { absent, all, any, below, equal, remove, set } from "../../world/expression.ts";
-import { type Key, type Secrets, succeeds, type Table } from "../../world/world.ts";
+import { type ItemValue, type Key, type Secrets, succeeds, type Table } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { Bridges } from "../bridge/bridge.ts";
 import {
+  type ChannelAddress,
   type ChannelOrigin,
   type ChannelSender,
   type Channels,
+  type Delivered,
   type Destination,
   type OutboundFile,
+  type Question,
   type SendOutcome,
   sendFileTimeoutMs,
   sendTimeoutMs,
+  type TextForm,
 } from "../channel.ts";
 import { channels as allChannels } from "../channels.ts";
 import { splitText } from "./split.ts";
@@ -59,7 +63,6 @@ export interface SenderOptions {
 }
 
 type Tools = Required<Omit<SenderOptions, "bridges">> & Pick<SenderOptions, "bridges">;
-type Delivered = { ok: true } | { ok: false; reason: string };
 
 /**
  * Delivers to channels with a receipt for every part, so that a retry sends only unsent parts. When a crash
@@ -80,6 +83,21 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
       }
       return { ok: true };
     },
+    async ask(origin, id, question) {
+      const target = await findTarget(tools, origin);
+      if (!target.ok) return target;
+      const asked = question(target.channel);
+      if (!target.channel.buttons) return sender.deliver(origin, id, asked.text);
+      return deliverPart(tools, target, { deliveryId: id, part: 0 }, questionPart(target, origin, id, asked));
+    },
+    async close(id, text) {
+      try {
+        return await closeQuestion(tools, id, text);
+      } catch (error) {
+        logError("channel.question.unclosed", error, { deliveryId: id });
+        return undefined;
+      }
+    },
     async typing(origin) {
       if (origin.kind !== "channel") return;
       try {
@@ -97,26 +115,21 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
   return sender;
 }
 
-/** One message of a delivery, and the time limit of sending it, in milliseconds. */
+/** One message of a delivery, and the time limit of sending it, in milliseconds. `to`: its receipt says where it went. */
 interface Part {
   send(): Promise<SendOutcome>;
   timeoutMs: number;
+  to?: ChannelAddress & { peer: Destination["peer"] };
 }
 
 /** The parts of a delivery. The first part is the reply to the inbound message. */
 function partsOf(
   { channel, account }: Target,
-  { peer, sessionKey, replyToId, context }: ChannelOrigin,
+  origin: ChannelOrigin,
   id: string,
   { text, file }: { text: string; file: OutboundFile | undefined },
 ): Part[] {
-  const to = (part: number): Destination & { id: string } => ({
-    id: `${id}#${part}`,
-    peer,
-    ...(sessionKey === undefined ? {} : { sessionKey }),
-    ...(context ? { context } : {}),
-    ...(part === 0 && replyToId !== undefined ? { replyToId } : {}),
-  });
+  const to = (part: number) => destinationOf(origin, id, part);
   const texts = splitText(channel.encode?.(text) ?? text, channel.maxText);
   const parts: Part[] = texts.map((partText, part) => ({
     send: () => channel.send(account, { ...to(part), text: partText }),
@@ -129,6 +142,54 @@ function partsOf(
       timeoutMs: sendFileTimeoutMs,
     });
   return parts;
+}
+
+function destinationOf(
+  { peer, sessionKey, replyToId, context }: ChannelOrigin,
+  id: string,
+  part: number,
+): Destination & { id: string } {
+  return {
+    id: `${id}#${part}`,
+    peer,
+    ...(sessionKey === undefined ? {} : { sessionKey }),
+    ...(context ? { context } : {}),
+    ...(part === 0 && replyToId !== undefined ? { replyToId } : {}),
+  };
+}
+
+function questionPart(
+  { channel, account }: Target,
+  origin: ChannelOrigin,
+  id: string,
+  { text, choices }: Question,
+): Part {
+  const { accountId, peer } = origin;
+  const message = { ...destinationOf(origin, id, 0), text: channel.encode?.(text) ?? text, choices };
+  return {
+    send: async () => channel.buttons?.ask(account, message) ?? channel.send(account, message),
+    timeoutMs: sendTimeoutMs,
+    to: { channel: channel.name, accountId, peer },
+  };
+}
+
+/** Does nothing to a question that was not sent, or was sent long ago. */
+async function closeQuestion(
+  tools: Tools,
+  id: string,
+  text: (form: TextForm) => string,
+): Promise<string | undefined> {
+  const receipt = await tools.table.get(receiptKey({ deliveryId: id, part: 0 }));
+  const { to, messageId } = (receipt ?? {}) as { to?: Part["to"]; messageId?: string };
+  if (!to || messageId === undefined) return undefined;
+  const target = await findTarget(tools, to);
+  if (!target.ok) return undefined;
+  const { channel, account } = target;
+  const plain = text(channel);
+  const sent = { peer: to.peer, messageId };
+  const closed = await channel.buttons?.close(account, sent, channel.encode?.(plain) ?? plain);
+  log("channel.question.closed", { ...logFields(target, { deliveryId: id, part: 0 }), ...closed });
+  return closed?.status === "sent" ? messageId : undefined;
 }
 
 async function deliverPart(tools: Tools, target: Target, id: PartId, part: Part): Promise<Delivered> {
@@ -159,7 +220,7 @@ async function sendClaimed(
   for (let tries = 1; ; tries++) {
     const outcome = await part.send();
     if (outcome.status === "sent") {
-      await recordSent(table, id, outcome.messageId);
+      await recordSent(table, id, outcome.messageId, part.to);
       log("channel.sent", { ...logFields(target, id), tries });
       return { ok: true };
     }
@@ -253,8 +314,16 @@ async function extendClaim(table: Table, id: PartId, claim: string, until: numbe
 }
 
 /** Stores the outcome even when the claim was taken over, because a sent part stays sent. */
-async function recordSent(table: Table, id: PartId, messageId?: string): Promise<void> {
-  const sent = messageId === undefined ? [] : [set("messageId", messageId)];
+async function recordSent(
+  table: Table,
+  id: PartId,
+  messageId: string | undefined,
+  to: Part["to"],
+): Promise<void> {
+  const sent = [
+    ...(messageId === undefined ? [] : [set("messageId", messageId)]),
+    ...(to ? [set("to", to as unknown as ItemValue)] : []),
+  ];
   await table.update(receiptKey(id), [
     set("state", "sent"),
     ...sent,

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
 import type { Peer } from "../../protocol/channel-accounts.ts";
 import type { RemoteMedia } from "../../session/inbox-entry.ts";
-import type { InboundMessage, Sender } from "../channel.ts";
+import type { InboundMessage, Press, Sender } from "../channel.ts";
 import { contentFields } from "../content-note.ts";
 import { attachmentsOf, telegramContent, telegramContentOf } from "./telegram-content.ts";
 
@@ -56,11 +56,20 @@ const message = v.object({
   ...telegramContent,
 });
 
+/** A press of a button under a message of the bot (https://core.telegram.org/bots/api#callbackquery). */
+const callbackQuery = v.object({
+  id: v.string(),
+  from: user,
+  message: v.object({ message_id: v.number(), chat }),
+  data: v.string(),
+});
+
 /** The fields that are read of an Update (https://core.telegram.org/bots/api#update). */
 const update = v.object({
   update_id: v.pipe(v.number(), v.integer()),
   message: v.optional(message),
   channel_post: v.optional(message),
+  callback_query: v.optional(v.unknown()),
 });
 
 export type TelegramUpdate = v.InferOutput<typeof update>;
@@ -83,6 +92,15 @@ export function parseUpdate(body: Uint8Array): TelegramUpdate | undefined {
 export function readMove({ message: found }: TelegramUpdate): { from: string; to: string } | undefined {
   if (found?.migrate_to_chat_id === undefined) return undefined;
   return { from: String(found.chat.id), to: String(found.migrate_to_chat_id) };
+}
+
+/** The pressed button of an update, if it is one under a message of the bot. */
+export function readPress({ callback_query }: TelegramUpdate): Press | undefined {
+  const parsed = v.safeParse(callbackQuery, callback_query);
+  if (!parsed.success) return undefined;
+  const { id: eventId, from, message: found, data } = parsed.output;
+  const peer = { kind: found.chat.type === "private" ? "dm" : "group", id: String(found.chat.id) };
+  return { eventId, sender: person(from), peer, messageId: String(found.message_id), data };
 }
 
 /**

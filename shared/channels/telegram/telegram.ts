@@ -6,6 +6,7 @@ import { accountFields, ownValue } from "../account.ts";
 import {
   type AccountCheck,
   type AccountSetup,
+  type Buttons,
   type Channel,
   type ChannelAccount,
   type Destination,
@@ -19,7 +20,7 @@ import {
 } from "../channel.ts";
 import { isSameSecret } from "../signature.ts";
 import { botApiUrl, callBotApi } from "./telegram-api.ts";
-import { parseUpdate, readMessage, readMove } from "./telegram-update.ts";
+import { parseUpdate, readMessage, readMove, readPress } from "./telegram-update.ts";
 
 /** The header with the secret given to setWebhook (https://core.telegram.org/bots/api#setwebhook). */
 const secretHeader = "x-telegram-bot-api-secret-token";
@@ -45,10 +46,16 @@ export function createTelegram(): Channel {
         id: Number(account.secrets.botToken?.split(":")[0]),
         username: () => findUsername(usernames, account),
       });
-      return { status: "messages", messages: message ? [message] : [] };
+      const press = readPress(update);
+      return {
+        status: "messages",
+        messages: message ? [message] : [],
+        ...(press ? { presses: [press] } : {}),
+      };
     },
     send: sendText,
     sendFile,
+    buttons: telegramButtons,
     async typing(account, destination) {
       await callBotApi(account, "sendChatAction", { ...chatOf(destination), action: "typing" });
     },
@@ -125,7 +132,7 @@ async function register(account: ChannelAccount, url: string): Promise<Registrat
   const answer = await callBotApi(account, "setWebhook", {
     url,
     secret_token: account.secrets.webhookSecret,
-    allowed_updates: ["message", "channel_post"],
+    allowed_updates: ["message", "channel_post", "callback_query"],
   });
   if (answer.ok) return { status: "registered" };
   return { status: "failed", reason: answer.reason };
@@ -172,6 +179,34 @@ async function sendFile(account: ChannelAccount, { file, ...to }: FileMessage): 
   }
   return sendTo(account, to, "sendDocument", { document: content }, signal);
 }
+
+/** Buttons under a message (https://core.telegram.org/bots/api#inlinekeyboardmarkup), two in a row. */
+const telegramButtons: Buttons = {
+  maxText: 4096,
+  maxChoices: 4,
+  ask(account, { text, choices, ...to }) {
+    const keys = choices.map(({ label, data }) => ({ text: label, callback_data: data }));
+    const rows = keys.flatMap((_, index) => (index % 2 === 0 ? [keys.slice(index, index + 2)] : []));
+    const content = { text, link_preview_options, reply_markup: { inline_keyboard: rows } };
+    return sendTo(account, to, "sendMessage", content, AbortSignal.timeout(sendTimeoutMs));
+  },
+  /** A change without `reply_markup` removes the buttons (https://core.telegram.org/bots/api#editmessagetext). */
+  async close(account, { peer, messageId }, text) {
+    const params = {
+      chat_id: chatOf({ peer }).chat_id,
+      message_id: Number(messageId),
+      text,
+      link_preview_options,
+    };
+    const answer = await callBotApi(account, "editMessageText", params);
+    // The text is the same: it was changed before.
+    if (answer.ok || answer.reason.includes("message is not modified")) return { status: "sent", messageId };
+    return failedSend(answer.retryable, answer.reason, answer.retryAfterMs);
+  },
+  async respond(account, { eventId }, { text }) {
+    await callBotApi(account, "answerCallbackQuery", { callback_query_id: eventId, text });
+  },
+};
 
 async function sendTo(
   account: ChannelAccount,

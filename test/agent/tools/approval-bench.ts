@@ -122,7 +122,8 @@ export async function invoke(life: Life = immortal()): Promise<void> {
     on.sent.push({ to, id, text });
     return { ok: true };
   };
-  const channels = { ...agent.channels, deliver };
+  const ask: Agent["channels"]["ask"] = async (to, id, question) => deliver(to, id, question({}).text);
+  const channels = { ...agent.channels, deliver, ask };
   try {
     await holdSession({ ...agent, channels, schedules: { once } }, on.sessionKey, () => 900_000);
   } catch (error) {

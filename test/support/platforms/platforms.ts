@@ -11,6 +11,7 @@ import {
   documentUpdate,
   groupUpdate,
   photoUpdate,
+  pressUpdate,
   type TelegramUpdate,
   textUpdate,
   voiceUpdate,
@@ -67,6 +68,17 @@ export interface Platform {
   awaiting(): number;
   /** Refuses the next messages, one for each. `busy` asks for a pause of a second. */
   refuse(...how: Refusal[]): void;
+  /** Buttons under questions. Undefined if the agent does not use them on this platform. */
+  buttons?: {
+    /** The questions that were sent, as users see them now. */
+    questions(): { text: string; labels: string[] }[];
+    /** Makes the event of Ann's or somebody else's press of a button that the newest question had when it was sent. */
+    press(label: string, from?: string): object;
+    /** What was shown to those who pressed, oldest first. */
+    told(): string[];
+    /** The account's field that verifies requests. */
+    secret: string;
+  };
   /** A part of the platform's error for `never`. */
   neverReason: string;
   close(): Promise<void>;
@@ -114,11 +126,26 @@ export async function startTelegram(): Promise<Platform> {
       }),
     answers: () => server.sent.flatMap(({ text }) => text ?? []),
     received: () => server.uploads.map(({ file }) => file),
-    forget: () => void server.sent.splice(0),
+    forget() {
+      server.sent.splice(0);
+      server.pressed.clear();
+      server.asked.splice(0);
+    },
     redelivers: true,
     typing: () => server.calls.filter(({ method }) => method === "sendChatAction").length,
     awaiting: () => 0,
     refuse: (...how) => server.fail("sendMessage", ...how.map((one) => failures[one])),
+    buttons: {
+      secret: "webhookSecret",
+      questions: () =>
+        server.asked.map(({ message_id }) => {
+          const { text = "", reply_markup } = server.sent.find((one) => one.message_id === message_id)!;
+          return { text, labels: reply_markup?.inline_keyboard.flat().map((button) => button.text) ?? [] };
+        }),
+      press: (label, from = "5001002003") =>
+        pressUpdate(server.asked.at(-1)!, label, { from: { id: Number(from) } }),
+      told: () => [...server.pressed.values()].flatMap((text) => text ?? []),
+    },
     close: server.close,
   };
 }

@@ -20,6 +20,10 @@ export interface TelegramState {
     last_error_message?: string;
   };
   lastMessage: number;
+  /** Messages with buttons, as they were sent. */
+  asked: TelegramMessage[];
+  /** Ids of the pressed buttons, and what the presser was shown. */
+  pressed: Map<string, string | undefined>;
   /** Groups that became supergroups: the new id of each. */
   moved: Map<number, number>;
 }
@@ -61,6 +65,8 @@ export const METHODS: Record<string, (params: Params, state: TelegramState) => O
     },
   }),
   sendMessage: (params, state) => ({ result: sendMessage(params, state) }),
+  editMessageText: (params, state) => ({ result: editMessageText(params, state) }),
+  answerCallbackQuery: (params, state) => ({ result: answerCallbackQuery(params, state) }),
   sendPhoto: (params, state) => sendFile(params, state, "photo", isPhoto),
   sendDocument: (params, state) => sendFile(params, state, "document"),
   sendVoice: (params, state) => sendFile(params, state, "voice"),
@@ -94,10 +100,53 @@ function sendMessage(params: Params, state: TelegramState): TelegramMessage {
     ...repliedTo(params, chatId, state),
     text: text.trim(),
     ...(entities.length > 0 && { entities }),
+    ...keyboardOf(params),
   };
   state.seen.add(`${chatId}/${message.message_id}`);
   state.sent.push(message);
+  if (message.reply_markup) state.asked.push(structuredClone(message));
   return message;
+}
+
+/** "InlineKeyboardButton": the data of a button has 1 to 64 bytes. */
+function keyboardOf({ reply_markup }: Params): Pick<TelegramMessage, "reply_markup"> {
+  const { inline_keyboard: rows } = (reply_markup ?? {}) as TelegramMessage["reply_markup"] & object;
+  if (!rows) return {};
+  for (const { text, callback_data = "" } of rows.flat()) {
+    const bytes = Buffer.byteLength(callback_data);
+    if (!text) throw new BotApiFault("Bad Request: inline keyboard button text must be non-empty");
+    if (bytes < 1 || bytes > 64) throw new BotApiFault("Bad Request: BUTTON_DATA_INVALID");
+  }
+  return { reply_markup: { inline_keyboard: rows } };
+}
+
+/** Without `reply_markup` the buttons are removed. */
+function editMessageText(params: Params, state: TelegramState): TelegramMessage {
+  const chatId = readChatId(params, state);
+  const message = state.sent.find(
+    ({ chat, message_id }) => chat.id === chatId && message_id === params.message_id,
+  );
+  if (!message) throw new BotApiFault("Bad Request: message to edit not found");
+  const text = String(params.text ?? "").trim();
+  if (text === "") throw new BotApiFault("Bad Request: message text is empty");
+  if ([...text].length > MAX_TEXT) throw new BotApiFault("Bad Request: MESSAGE_TOO_LONG");
+  const { reply_markup } = keyboardOf(params);
+  if (message.text === text && JSON.stringify(message.reply_markup) === JSON.stringify(reply_markup))
+    throw new BotApiFault(
+      "Bad Request: message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message",
+    );
+  Object.assign(message, { text, reply_markup, edit_date: Math.floor(Date.now() / 1000) });
+  return message;
+}
+
+function answerCallbackQuery({ callback_query_id: id, text }: Params, { pressed }: TelegramState): true {
+  if (!pressed.has(String(id)))
+    throw new BotApiFault(
+      "Bad Request: query is too old and response timeout expired or query ID is invalid",
+    );
+  if (text !== undefined && String(text).length > 200) throw new BotApiFault("Bad Request: MESSAGE_TOO_LONG");
+  pressed.set(String(id), text === undefined ? undefined : String(text));
+  return true;
 }
 
 /** Bots may upload files of up to 50 MB, photos of up to 10 MB. */

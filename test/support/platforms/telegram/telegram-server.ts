@@ -39,6 +39,10 @@ export interface TelegramServer {
   calls: TelegramCall[];
   /** Messages that the bot sent, as Telegram stores them. */
   sent: TelegramMessage[];
+  /** Messages with buttons, as they were sent. */
+  asked: TelegramMessage[];
+  /** What those who pressed a button were shown, by the id of the press. */
+  pressed: TelegramState["pressed"];
   /** Files that the bot sent. */
   uploads: TelegramState["uploads"];
   /** Makes the next calls of a method fail, one for each failure. */
@@ -78,6 +82,8 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     files: new Map(),
     webhook: {},
     lastMessage: 50_000,
+    asked: [],
+    pressed: new Map(),
     moved: new Map(),
   };
   const calls: TelegramCall[] = [];
@@ -103,6 +109,8 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     bot,
     calls,
     sent: state.sent,
+    asked: state.asked,
+    pressed: state.pressed,
     uploads: state.uploads,
     fail: (method, ...more) => void failures.set(method, [...(failures.get(method) ?? []), ...more]),
     addFile: (fileId, stored) => void state.files.set(fileId, stored),
@@ -197,6 +205,7 @@ async function deliver(
   const secret = to ? to.secret : state.webhook.secret_token;
   const message = update.message ?? update.edited_message;
   if (message) state.seen.add(`${message.chat.id}/${message.message_id}`);
+  if (update.callback_query) state.pressed.set(update.callback_query.id, undefined);
   const response = await fetch(url, {
     method: "POST",
     headers: {

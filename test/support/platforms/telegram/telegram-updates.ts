@@ -34,6 +34,7 @@ export interface TelegramMessage {
   photo?: FileInfo[];
   voice?: FileInfo;
   document?: FileInfo;
+  reply_markup?: { inline_keyboard: { text: string; callback_data?: string }[][] };
   [field: string]: unknown;
 }
 
@@ -41,6 +42,7 @@ export interface TelegramUpdate {
   update_id: number;
   message?: TelegramMessage;
   edited_message?: TelegramMessage;
+  callback_query?: { id: string; [field: string]: unknown };
   [kind: string]: unknown;
 }
 
@@ -130,6 +132,19 @@ export function editedUpdate(original: TelegramUpdate, text: string): TelegramUp
     update_id: ++lastUpdate,
     edited_message: { ...original.message, edit_date: date, text, entities: textEntities(text) },
   };
+}
+
+/** A press of the button with this label under a message of the bot ("CallbackQuery"). */
+export function pressUpdate(
+  message: TelegramMessage,
+  label: string,
+  { from }: Pick<MessageOptions, "from"> = {},
+): TelegramUpdate {
+  const button = message.reply_markup?.inline_keyboard.flat().find(({ text }) => text === label);
+  if (!button?.callback_data) throw new Error(`the message has no button ${label}`);
+  const id = String(4_382_000_000_000_000 + ++lastUpdate);
+  const query = { id, from: { ...ANN, ...from }, message, chat_instance: "-3", data: button.callback_data };
+  return { update_id: ++lastUpdate, callback_query: query };
 }
 
 /** The mentions and commands that Telegram marks automatically. */
