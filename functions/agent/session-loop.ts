@@ -8,6 +8,7 @@ import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import { answered, havingRead, type Run, wordsRead } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
+import { waitingRequests } from "../../shared/session/waiting.ts";
 import { remove } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
@@ -20,6 +21,7 @@ import { beginReset, isDue, queueLeft, resumeReset } from "./reset.ts";
 import { type Next, runOf, SessionWriter } from "./session-writer.ts";
 import { beginRun, resumeRun, runStep } from "./step.ts";
 import { toolStep } from "./tool-step.ts";
+import { closeRequests } from "./tools/ask-owner.ts";
 import { stopCalls } from "./tools/stopped-calls.ts";
 
 /** A model call begins only if it can end before Lambda ends the function. Milliseconds, in addition to the call's timeout. */
@@ -151,7 +153,9 @@ async function endStopped(
 async function endRun(agent: Agent, writer: SessionWriter): Promise<Next> {
   const now = agent.now();
   const { state } = writer;
-  const origins = joinOrigins(state.origins, wordsRead(runOf(writer)));
+  const run = runOf(writer);
+  if (run.failure !== undefined) await closeRequests(agent, writer, run, waitingRequests(run), "withdrawn");
+  const origins = joinOrigins(state.origins, wordsRead(run));
   const read = origins.join() === state.origins?.join() ? [] : [assign("origins", origins)];
   const scheduled = await resetScheduleSteps(agent, { ...state, updatedAt: now }, now);
   return (await writer.endRun([assign("updatedAt", now), ...read, ...scheduled])) ? "released" : "continue";

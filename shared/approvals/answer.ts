@@ -6,7 +6,7 @@ import { metaKey, needsAgent, type SessionState, toState } from "../session/stat
 import { requestsOf } from "../session/waiting.ts";
 import { above, absent, add, all, differs, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type ItemValue, type Table, type WakeAgent } from "../world/world.ts";
-import { readRequest, recordEnd } from "./requests.ts";
+import { readRequest, recordEnd, stateOf } from "./requests.ts";
 
 /**
  * Answers a request, for all equal calls that share it. One conditional write decides: the first answer counts, and none after
@@ -41,7 +41,7 @@ export async function answerRequest(
       };
     try {
       if (result === "open") state = await writeAnswer(table, state, approval, answer);
-      await recordEnd(table, id, answer.decision === "allow" ? "allowed" : "denied", answer);
+      await recordEnd(table, id, stateOf(answer), answer);
       if (result === "open" && needsAgent(state, answer.at)) await wake(approval.sessionKey);
       return { result: { status: "answered" }, approval: { ...approval, answer } };
     } catch (error) {
@@ -78,7 +78,9 @@ function standing(
   if (given) return { status: "already", decision: given.decision, by: given.by, at: given.at };
   if (approval.state === "withdrawn" || state?.stop === runId) return { status: "withdrawn" };
   if (approval.state === "unanswered" || until <= now) return { status: "expired" };
-  return mine && run?.runId === runId && run.step === step ? "open" : { status: "gone" };
+  // A run that fails keeps its requests until its end, but acts on no answer.
+  const isWaiting = mine && run?.runId === runId && run.step === step && run.phase === "tools";
+  return isWaiting ? "open" : { status: "gone" };
 }
 
 async function writeAnswer(

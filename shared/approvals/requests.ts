@@ -1,7 +1,7 @@
 import type { Approval, ApprovalAnswer, ApprovalState } from "../protocol/approvals.ts";
 import type { PendingCall } from "../session/run.ts";
 import { readSession } from "../session/sessions.ts";
-import { waitingRequests } from "../session/waiting.ts";
+import { requestsOf } from "../session/waiting.ts";
 import { absent, all, equal, exists, set } from "../world/expression.ts";
 import { type Item, type ItemValue, succeeds, type Table } from "../world/world.ts";
 
@@ -9,6 +9,9 @@ import { type Item, type ItemValue, succeeds, type Table } from "../world/world.
 const keptSeconds = 90 * 24 * 3600;
 
 const open = "APPROVAL";
+
+/** Requests that are read in parallel. */
+const pageSize = 100;
 
 const keyOf = (id: string) => ({ pk: `AP#${id}`, sk: "A" });
 
@@ -22,7 +25,7 @@ export async function putRequest(table: Table, approval: Approval): Promise<void
   await table.put({ pk: open, sk: id, expiresAt: Math.ceil(until / 1000) });
 }
 
-/** Undefined when there is no such request. The session decides whether an open one still waits: `readOpen`. */
+/** Undefined when there is no such request. The session decides whether an open one still waits: `readCurrent`. */
 export async function readRequest(table: Table, id: string): Promise<Approval | undefined> {
   const item = await table.get(keyOf(id));
   if (!item) return undefined;
@@ -63,11 +66,27 @@ export async function listOpen(table: Table, now: number): Promise<Approval[]> {
   return read.flatMap((one) => (one ? [one] : [])).sort((a, b) => a.createdAt - b.createdAt);
 }
 
-/** The newest requests, oldest first, also those that have ended. */
-export async function listRequests(table: Table, limit: number): Promise<Approval[]> {
-  const rows = await table.queryIndex({ index: "list", pk: open, limit, descending: true });
-  const read = await Promise.all(rows.map(({ pk }) => readRequest(table, String(pk).slice("AP#".length))));
-  return read.flatMap((one) => (one ? [one] : [])).reverse();
+/**
+ * The newest requests, oldest first, also those that have ended.
+ * @param sessionKey only those of this session
+ */
+export async function listRequests(
+  table: Table,
+  now: number,
+  limit: number,
+  sessionKey?: string,
+): Promise<Approval[]> {
+  const found: Approval[] = [];
+  let after: Item | undefined;
+  do {
+    const page = { index: "list", pk: open, limit: pageSize, descending: true } as const;
+    const rows = await table.queryIndex({ ...page, ...(after ? { after } : {}) });
+    const ids = rows.map(({ pk }) => String(pk).slice("AP#".length));
+    for (const one of await Promise.all(ids.map((id) => readCurrent(table, id, now))))
+      if (one && (sessionKey === undefined || one.sessionKey === sessionKey)) found.push(one);
+    after = rows.length < pageSize ? undefined : rows.at(-1);
+  } while (after && found.length < limit);
+  return found.slice(0, limit).reverse();
 }
 
 /** Number of requests that may wait: some may have ended. */
@@ -77,17 +96,31 @@ export async function countOpen(table: Table, now: number): Promise<number> {
 }
 
 async function readOpen(table: Table, id: string, now: number): Promise<Approval | undefined> {
+  const approval = await readCurrent(table, id, now);
+  if (approval && approval.state !== "open") await table.delete({ pk: open, sk: id });
+  return approval?.state === "open" && approval.until > now ? approval : undefined;
+}
+
+/**
+ * A request as its session says, which decides. One that the session no longer has is recorded as ended: a process died between
+ * the two writes.
+ */
+export async function readCurrent(table: Table, id: string, now: number): Promise<Approval | undefined> {
   const approval = await readRequest(table, id);
-  if (approval?.state !== "open") {
-    // It was settled while it was listed.
-    if (approval) await table.delete({ pk: open, sk: id });
-    return undefined;
-  }
+  if (approval?.state !== "open") return approval;
   const run = (await readSession(table, approval.sessionKey))?.run;
-  const isWaiting = waitingRequests(run).some(
-    ({ approval: waiting }) => waiting.id === id && waiting.until > now,
-  );
-  return isWaiting ? approval : undefined;
+  const mine = requestsOf(run).find((one) => one.approval.id === id);
+  // Until the session's own write, the time alone ends nothing.
+  if (mine && !mine.approval.answer && run?.phase === "tools") return approval;
+  const answer = mine?.approval.answer;
+  const ended = approval.until <= now ? "unanswered" : "withdrawn";
+  await settleRequest(table, id, answer ? stateOf(answer) : ended, answer);
+  return readRequest(table, id);
+}
+
+/** The state that an answer leads to. */
+export function stateOf({ decision }: ApprovalAnswer): "allowed" | "denied" {
+  return decision === "allow" ? "allowed" : "denied";
 }
 
 /** The node of a call that waits for an answer: no node has such an id. */

@@ -1,6 +1,6 @@
 import { clientName } from "../../../shared/approvals/answer.ts";
 import { putGrant } from "../../../shared/approvals/grants.ts";
-import { settleRequest } from "../../../shared/approvals/requests.ts";
+import { settleRequest, stateOf } from "../../../shared/approvals/requests.ts";
 import { setRequestsAside } from "../../../shared/approvals/withdraw.ts";
 import type { ApprovalAnswer } from "../../../shared/protocol/approvals.ts";
 import { type AssistantMessage, toolCallsOf } from "../../../shared/protocol/messages.ts";
@@ -92,6 +92,8 @@ async function consequenceOf(
 ): Promise<Consequence> {
   const { answer } = approval;
   const call = toolCallsOf(reply).find(({ id }) => id === callId);
+  // The process that wrote the answer may have died. After the commit, nothing would tell the answer any more.
+  if (answer) await settleRequest(agent.table, approval.id, stateOf(answer), answer);
   if (!answer || !call) return { error: "not run: its request is not readable", isVoid: true };
   if (answer.decision === "deny") return { error: deniedText(answer) };
   const [planned] = await planCalls(agent, sessionKey, turn, run, reply, [call]);
@@ -110,7 +112,7 @@ function deniedText({ note }: ApprovalAnswer): string {
   return `denied by your human${said}. Do not reach the same in another way; say what is missing`;
 }
 
-/** Repairs the request's own item, if the process that wrote the answer has died, and tells of a call that does not run. */
+/** Logs what an answer led to, and tells of a call that does not run. */
 async function record(
   agent: Agent,
   writer: SessionWriter,
@@ -121,10 +123,8 @@ async function record(
   const { id, answer } = one.approval;
   const { sessionKey } = writer;
   log("approval.used", { sessionKey, runId: run.runId, id, callId: one.callId, decision: answer?.decision });
-  const state = answer?.decision === "allow" ? "allowed" : "denied";
-  await settleRequest(agent.table, id, state, answer);
   if ("error" in end && end.isVoid) await closeRequests(agent, writer, run, [one], "void", answer);
   // The method that a client calls tells the others.
   else if (answer && !answer.by.startsWith(clientName("")))
-    await tellClients(agent, writer, run, [one], { state, answer });
+    await tellClients(agent, writer, run, [one], { state: stateOf(answer), answer });
 }

@@ -1,7 +1,7 @@
 import { answerRequest, clientName } from "../../../shared/approvals/answer.ts";
 import { listGrants, revokeGrant } from "../../../shared/approvals/grants.ts";
 import { closeQuestions } from "../../../shared/approvals/press.ts";
-import { listOpen, listRequests, readRequest } from "../../../shared/approvals/requests.ts";
+import { listOpen, listRequests, readCurrent } from "../../../shared/approvals/requests.ts";
 import { listTokens } from "../../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { log } from "../../../shared/runtime/log.ts";
@@ -17,16 +17,15 @@ export const approvalMethods: Pick<
     async handle(gateway, { all, sessionKey, limit }) {
       const { table, now } = gateway;
       const key = sessionKey === undefined ? undefined : await canonicalKey(gateway, sessionKey);
-      const found = all ? await listRequests(table, limit) : await listOpen(table, now());
-      const mine = found.filter((one) => key === undefined || one.sessionKey === key);
-      const approvals = mine.slice(-limit);
+      const found = all ? await listRequests(table, now(), limit, key) : await listOpen(table, now());
+      const approvals = found.filter((one) => key === undefined || one.sessionKey === key).slice(-limit);
       return { approvals, count: approvals.length };
     },
   },
   "approval.get": {
     modes: ["client"],
-    async handle({ table }, { id }) {
-      const approval = await readRequest(table, id);
+    async handle({ table, now }, { id }) {
+      const approval = await readCurrent(table, id, now());
       if (approval) return approval;
       throw new PeerError(code.notFound, `there is no request ${id}`);
     },

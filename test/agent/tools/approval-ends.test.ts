@@ -1,8 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { listRequests, putRequest } from "../../../shared/approvals/requests.ts";
+import { setRequestsAside } from "../../../shared/approvals/withdraw.ts";
 import type { Origin } from "../../../shared/session/inbox-entry.ts";
+import { metaKey } from "../../../shared/session/state.ts";
+import { set } from "../../../shared/world/expression.ts";
+import { Killed } from "../bench.ts";
 import {
+  answer,
+  asked,
+  askingForProbe,
   events,
   invoke,
+  now,
   on,
   openHere,
   probe,
@@ -49,5 +58,53 @@ describe("a later message of the owner", () => {
       expect.stringContaining("Set aside: pi__probe"),
       "finished",
     ]);
+  });
+});
+
+const listed = async () =>
+  (await listRequests(on.state.table, now(), 5, on.sessionKey)).map(({ state }) => state);
+
+describe("a request that nobody closed", () => {
+  it("is closed where its run fails, and no answer counts", async () => {
+    askingForProbe();
+    await asked(probe, { name: "pi__other", arguments: {} });
+    const [{ id = "" } = {}] = await openHere();
+    await on.state.table.update(metaKey(on.sessionKey), [set(["run", "attempt"], 8)]);
+    await invoke();
+    expect([await runOf(), events("approval.resolved")]).toMatchObject([
+      undefined,
+      [{ id, state: "withdrawn" }],
+    ]);
+    expect([await listed(), await answer("allow", { id })]).toEqual([["withdrawn"], { status: "withdrawn" }]);
+  });
+
+  it("is gone as soon as its run only delivers an error", async () => {
+    await asked(probe);
+    const [{ id = "" } = {}] = await openHere();
+    await on.state.table.update(metaKey(on.sessionKey), [set(["run", "phase"], "reply")]);
+    expect(await answer("allow", { id })).toEqual({ status: "gone" });
+  });
+
+  it("is listed as set aside, after a crash before that was recorded", async () => {
+    await asked(probe);
+    await say("something else");
+    await setRequestsAside(on.state.table, on.sessionKey);
+    expect([await openHere(), await listed()]).toEqual([[], ["withdrawn"]]);
+  });
+
+  it("is listed with its answer, after crashes of the writer of the answer and of the agent", async () => {
+    await asked(probe);
+    await expect(answer("allow", { life: { left: 3, calls: [] } })).rejects.toBeInstanceOf(Killed);
+    const isCommitted = async () => (await runOf())?.decided === 0;
+    for (let left = 5; !(await isCommitted()); left++) await invoke({ left, calls: [] });
+    expect([await openHere(), await listed()]).toEqual([[], ["allowed"]]);
+  });
+
+  it("is found among later ones of other sessions", async () => {
+    await asked(probe);
+    const [mine] = await openHere();
+    const others = Array.from({ length: 120 }, (_, i) => ({ ...mine!, id: `other${i}`, sessionKey: "x" }));
+    await Promise.all(others.map((one) => putRequest(on.state.table, { ...one, createdAt: now() + 1 })));
+    expect(await listRequests(on.state.table, now(), 1, on.sessionKey)).toEqual([mine]);
   });
 });

@@ -86,7 +86,7 @@ describe("a call that needs the owner's answer", () => {
     await asked(probe);
     await fire("tool-timeout");
     expect(on.woken).toEqual([on.sessionKey]);
-    expect((await listRequests(on.state.table, 1)).map((one) => one.state)).toEqual(["unanswered"]);
+    expect((await listRequests(on.state.table, now(), 1)).map((one) => one.state)).toEqual(["unanswered"]);
     await invoke();
     expect(ran()).toBe(0);
     expect(results(await on.bench.live(on.sessionKey))).toEqual([expect.stringContaining("nobody answered")]);
@@ -254,9 +254,7 @@ describe("a kill at any call", () => {
         await invoke(lives.run);
         if (needsAgent(await on.bench.state(on.sessionKey), now()) || ran() === 0) await invoke();
         expect([part, left, ran(), (await openHere()).length]).toEqual([part, left, 1, 0]);
-        const mine = (await listRequests(on.state.table, 500)).filter(
-          (one) => one.sessionKey === on.sessionKey,
-        );
+        const mine = await listRequests(on.state.table, now(), 5, on.sessionKey);
         expect(mine.map((one) => one.state)).toEqual(["allowed"]);
         kills++;
         if (lives[part].left > 0) break;
