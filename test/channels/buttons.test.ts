@@ -37,7 +37,7 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
   }
   const question = () => buttons.questions().at(-1)!;
   const press = (label: string, from?: string) => bench.deliver(buttons.press(label, from));
-  const newest = async () => (await listRequests(bench.table, 10)).at(-1);
+  const newest = async () => (await listRequests(bench.table, Date.now(), 10)).at(-1);
   const nothingRuns = async () => {
     await bench.runAgents();
     expect(await wrote()).toBe(false);
