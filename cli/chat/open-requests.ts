@@ -13,9 +13,14 @@ interface RequestReader {
 
 /** A subscription to requests. `refresh` reads what began and ended while the connection was lost. */
 interface OpenRequests {
-  refresh(): Promise<void>;
+  /** @returns a line for the owner, if somebody should choose when to ask */
+  refresh(): Promise<string | undefined>;
   stop(): void;
 }
+
+const chooseLine =
+  "this gateway can ask you before the agent does what words of others could cause; nothing is asked yet. " +
+  "Choose with `gsv approvals mode guard`, or `off` to keep it so";
 
 /** Follows the requests of all sessions that wait for the owner. */
 export function followRequests(
@@ -46,7 +51,7 @@ export function followRequests(
   return {
     async refresh() {
       const before = [...open.keys()];
-      const { approvals } = await gateway.request("approval.list", {});
+      const { approvals, unchosen } = await gateway.request("approval.list", {});
       const waiting = new Set(approvals.map(({ id }) => id));
       for (const id of before.filter((one) => open.has(one) && !waiting.has(one))) {
         const now = await gateway.request("approval.get", { id });
@@ -60,6 +65,7 @@ export function followRequests(
         });
       }
       for (const request of approvals) begin(request);
+      return unchosen === "new" ? chooseLine : undefined;
     },
     stop() {
       for (const one of undo) one();

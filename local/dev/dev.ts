@@ -1,3 +1,4 @@
+import { beginGuarded } from "../../shared/approvals/first-mode.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
 import { releaseNodesOf } from "../../shared/peers/peer-ids.ts";
 import { createAdminToken, createToken, listTokens, revokeToken } from "../../shared/peers/tokens.ts";
@@ -96,6 +97,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   });
   const { table, secrets } = cloud.world;
   if (onAdminCode) answerHttp = openAdminCodes(table, onAdminCode, upgradeRequired);
+  if (before === undefined && (await listTokens(table, Date.now())).length === 0) await beginGuarded(table);
   const token = await tokenFor(cloud, before?.token);
   // Without a pid, other commands do not connect to a gateway that ends with its command.
   const file: GatewayFile = { ...before, url: cloud.ws, token, pid: passive ? undefined : process.pid };

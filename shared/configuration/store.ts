@@ -56,6 +56,8 @@ export interface ConfigurationStore {
    * masked.
    */
   get(path?: string): Promise<{ config: Configuration } | { path: string; value: unknown }>;
+  /** Whether the newest configuration overrides anything at a path. */
+  isSet(path: string): Promise<boolean>;
   /**
    * Implements `config.set`. The value replaces the override at the path; null or undefined removes it, which
    * restores the default. Secrets, also inside an object, go to the parameter store; `***` keeps a stored
@@ -141,6 +143,9 @@ export function openConfiguration(
       const segments = path ? parsePath(path) : [];
       const config = rules.secretPaths.mask(await load({ fresh: true }));
       return path ? { path, value: valueAt(config, segments) ?? null } : { config };
+    },
+    async isSet(path) {
+      return valueAt((await readStored(table)).overrides, parsePath(path)) !== undefined;
     },
     async set(path, value) {
       await change(path, () => value ?? null);

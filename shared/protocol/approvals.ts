@@ -122,7 +122,8 @@ export const approvalParams = {
 } as const;
 
 export interface ApprovalResults {
-  "approval.list": { approvals: Approval[]; count: number };
+  /** `unchosen`: nobody has set `toolApproval`, so nothing is asked; `new` in the first answer that says so. */
+  "approval.list": { approvals: Approval[]; count: number; unchosen?: "new" | "told" };
   "approval.get": Approval;
   "approval.answer": AnswerResult;
   "grant.list": { grants: Grant[]; count: number };

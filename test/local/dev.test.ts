@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { type Dev, startDev } from "../../local/dev/dev.ts";
@@ -33,6 +33,23 @@ it("listens for peers and webhooks alone: its stores are not open to other progr
     body: "{}",
   });
   expect(posted.status).toBe(426);
+});
+
+it("asks the owner of a new gateway in mode guard, and of an older one as its owner has chosen", async () => {
+  const folder = join(newFolder(), ".gsv");
+  const mode = async () => {
+    running = await startDev({ dir: folder });
+    const { toolApproval } = await running.configuration.load();
+    return toolApproval.mode;
+  };
+  expect(await mode()).toBe("guard");
+  await running?.configuration.set("toolApproval", null);
+  await running?.close();
+  expect(await mode()).toBe("off");
+  await running?.close();
+  // Its file is lost, but not its data.
+  rmSync(join(folder, "gateway.json"));
+  expect(await mode()).toBe("off");
 });
 
 it("resumes a turn at once whose process was killed: nothing waits for the lease of a dead process", async () => {

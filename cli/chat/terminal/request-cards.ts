@@ -56,7 +56,10 @@ export class RequestCards {
 
   /** Shows what began and ended while the connection was lost. A gateway of an earlier version has no requests. */
   refresh(): void {
-    this.#requests.refresh().catch(() => undefined);
+    this.#requests.refresh().then(
+      (line) => line !== undefined && this.#place.note(line),
+      () => undefined,
+    );
   }
 
   /** The row with the keys, for a terminal of `columns` columns; undefined when nothing waits. */

@@ -26,7 +26,8 @@ export const watchApprovals: Action = async (context) => {
   });
   refused.catch(() => undefined);
   try {
-    await requests.refresh();
+    const line = await requests.refresh();
+    if (line !== undefined) context.note(`gsv: ${line}`);
     if (!context.json) context.note("gsv: requests appear here; Ctrl-C ends");
     await Promise.race([signal.received, refused]);
   } finally {

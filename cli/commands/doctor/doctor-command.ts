@@ -11,6 +11,7 @@ import { programRunner } from "../program/run-program.ts";
 import { type Finding, failed, finding } from "./finding.ts";
 import {
   checkAdmins,
+  checkApprovals,
   checkChannels,
   checkClock,
   checkPrices,
@@ -59,6 +60,7 @@ async function checkFound(context: Context): Promise<Finding[]> {
   const some = await Promise.all([
     address.close ? stoppedHere(context) : checkVersions(gateway, connectMs),
     attempt("upgrade", checkUpgrade(gateway)),
+    attempt("approvals", checkApprovals(gateway)),
     attempt("token", checkToken(gateway)),
     attempt(
       "admin",

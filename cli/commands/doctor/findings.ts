@@ -70,6 +70,14 @@ export const findings = {
     found: "the previous version can read all stored data{until}",
     todo: "`gsv config set upgrade finish` ends this now, `hold` never, `auto` after a day",
   },
+  approvalsMode: { check: "approvals", state: "ok", found: "mode {mode}" },
+  approvalsUnchosen: {
+    check: "approvals",
+    state: "warning",
+    found: "nobody has chosen when the agent asks you; it asks nothing",
+    cause: "The gateway is older than this choice; a new one begins in mode guard.",
+    todo: "`gsv approvals mode guard`, or `off` to keep it so",
+  },
   gatewaySilent: {
     check: "gateway",
     state: "fault",

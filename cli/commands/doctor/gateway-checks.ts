@@ -35,6 +35,15 @@ export async function checkUpgrade(gateway: Gateway): Promise<Finding[]> {
   return [finding("upgradeOpen", { until })];
 }
 
+/** Reports when the agent asks. A gateway of an earlier version asks nothing. */
+export async function checkApprovals(gateway: Gateway): Promise<Finding[]> {
+  if (!gateway.hello.features.methods.includes("approval.list")) return [];
+  const { unchosen } = await gateway.request("approval.list", { limit: 1 });
+  if (unchosen !== undefined) return [finding("approvalsUnchosen")];
+  const answer = await gateway.request("config.get", { path: "toolApproval.mode" });
+  return [finding("approvalsMode", { mode: visible(String("value" in answer ? answer.value : "")) })];
+}
+
 /** Checks the token's scope: only a token with the scope admin may list the tokens. */
 export async function checkToken(gateway: Gateway): Promise<Finding> {
   if (gateway.hello.scopes?.includes("admin") === false) return finding("tokenClient");

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { beginGuarded } from "../../../shared/approvals/first-mode.ts";
 import type { StageOutputs } from "../../../shared/aws/deployed-stage.ts";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import { createToken, listTokens } from "../../../shared/peers/tokens.ts";
@@ -105,7 +106,12 @@ async function tokenFor(context: Context, settings: Settings, outputs: Outputs):
   }
   const table = openDynamoDBTable(outputs.TableName);
   const now = Date.now();
-  const created = await createToken(table, machineToken(await listTokens(table, now)), now);
+  const tokens = await listTokens(table, now);
+  if (tokens.length === 0) {
+    await beginGuarded(table);
+    context.note("    it asks you before what words of others could cause: gsv approvals mode");
+  }
+  const created = await createToken(table, machineToken(tokens), now);
   context.note(`    created ${created.id} (${created.name}: ${created.scopes.join(", ")})`);
   return created.token;
 }
@@ -114,8 +120,8 @@ async function tokenFor(context: Context, settings: Settings, outputs: Outputs):
 function withoutTableRights(stage: string, table: string): Failure {
   return new Failure(
     "aws-table",
-    `gsv-${stage} is deployed, but these credentials may not create its first token; allow them dynamodb:Query and ` +
-      `dynamodb:PutItem on the table ${table} and run \`gsv deploy --stage ${stage}\` again, or ask an owner to run ` +
+    `gsv-${stage} is deployed, but these credentials may not create its first token; allow them dynamodb:Query, GetItem, UpdateItem and ` +
+      `PutItem on the table ${table} and run \`gsv deploy --stage ${stage}\` again, or ask an owner to run ` +
       "`gsv token create` and save the token with `gsv init`",
   );
 }

@@ -1,4 +1,5 @@
 import { answerRequest, clientName } from "../../../shared/approvals/answer.ts";
+import { findUnchosen } from "../../../shared/approvals/first-mode.ts";
 import { listGrants, revokeGrant } from "../../../shared/approvals/grants.ts";
 import { closeQuestions } from "../../../shared/approvals/press.ts";
 import { listOpen, listRequests, readCurrent } from "../../../shared/approvals/requests.ts";
@@ -19,7 +20,8 @@ export const approvalMethods: Pick<
       const key = sessionKey === undefined ? undefined : await canonicalKey(gateway, sessionKey);
       const found = all ? await listRequests(table, now(), limit, key) : await listOpen(table, now());
       const approvals = found.filter((one) => key === undefined || one.sessionKey === key).slice(-limit);
-      return { approvals, count: approvals.length };
+      const unchosen = await findUnchosen(table, gateway.configuration);
+      return { approvals, count: approvals.length, ...(unchosen ? { unchosen } : {}) };
     },
   },
   "approval.get": {

@@ -117,6 +117,18 @@ describe("a request in a chat", () => {
   });
 });
 
+describe("a gateway where nobody has chosen when the owner is asked", () => {
+  it("says so in a chat, the first time", async () => {
+    const list = { approvals: [], count: 0, unchosen: "new" };
+    const chat = await chatAtTerminal({ methods: { "approval.list": () => list } });
+    await chat.terminal.sees(/this gateway can ask you[\s\S]*gsv approvals mode guard/);
+    list.unchosen = "told";
+    chat.gateway.dropAll();
+    await chat.terminal.sees("connected again");
+    expect(chat.terminal.text().match(/this gateway can ask you/g)).toHaveLength(1);
+  });
+});
+
 describe("a letter in the prompt", () => {
   let sent: unknown[];
   let listeners: Record<string, (payload: unknown) => void>;

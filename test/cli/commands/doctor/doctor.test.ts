@@ -25,12 +25,14 @@ describe("gsv doctor", () => {
   let failing: object[] | undefined;
   let standing: object[];
   let models: object[];
+  let unchosen: "told" | undefined;
   beforeEach(async () => {
     values = { model: { provider: "anthropic", id: "m" }, apiKeys: { anthropic: "***" }, channels: {} };
     accounts = [];
-    [failing, standing, models] = [undefined, [], []];
+    [failing, standing, models, unchosen] = [undefined, [], [], undefined];
     gateway = await startFakeGateway({
       "config.get": ({ params: { path } }) => ({ path, value: values[path] ?? null }),
+      "approval.list": () => ({ approvals: [], count: 0, ...(unchosen ? { unchosen } : {}) }),
       "token.list": () => ({ tokens: [{}] }),
       "token.standing": () => ({ tokens: standing }),
       "channels.list": () => ({ channels: accounts.map(() => ({ channel: "telegram" })) }),
@@ -53,7 +55,7 @@ describe("gsv doctor", () => {
     const { code, ok, checks } = await run();
     expect([code, ok]).toEqual([0, true]);
     expect(checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
-      ...["node ok", "config ok", "ports skipped", "gateway warning", "token ok", "admin ok"],
+      ...["node ok", "config ok", "ports skipped", "gateway warning", "approvals ok", "token ok", "admin ok"],
       ...["model ok", "prices ok", "channels skipped", "sweep ok", "clock skipped", "region skipped"],
       "quota skipped",
     ]);
@@ -73,6 +75,15 @@ describe("gsv doctor", () => {
     });
     values.upgrade = { format: 2, minReader: 2 };
     expect((await run()).of("upgrade")).toBeUndefined();
+  });
+
+  it("says that nobody has chosen when the agent asks, and how to", async () => {
+    values["toolApproval.mode"] = "guard";
+    expect((await run()).of("approvals")).toMatchObject({ state: "ok", found: "mode guard" });
+    unchosen = "told";
+    expect((await run()).of("approvals")).toMatchObject({
+      ...{ state: "warning", todo: expect.stringContaining("gsv approvals mode guard") },
+    });
   });
 
   it("names the models whose calls were charged by estimate, and how to set their price", async () => {

@@ -11,11 +11,13 @@ import type { Endpoint } from "../../../../local/http/http-endpoint.ts";
 import { sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
 import { createMemoryStore } from "../../../../local/items/item-store.ts";
 import { openDynamoDBTable } from "../../../../shared/aws/dynamodb-table.ts";
+import { openConfiguration } from "../../../../shared/configuration/store.ts";
 import { createTokenVerifier, listTokens } from "../../../../shared/peers/tokens.ts";
 import { startDynamoDB } from "../../../aws/emulators/dynamodb/dynamodb.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 
+const noSecrets = { get: async () => undefined, put: async () => undefined, delete: async () => undefined };
 let dynamodb: Endpoint;
 let gateway: FakeGateway;
 const saved = { ...process.env };
@@ -70,6 +72,7 @@ describe("gsv deploy", () => {
     const table = openDynamoDBTable("gsv-test-table");
     const holder = await createTokenVerifier(table, Date.now).verify(content.gateway?.token ?? "");
     expect(holder?.scopes).toEqual(["client", "approve"]);
+    expect((await openConfiguration(table, noSecrets).load()).toolApproval.mode).toBe("guard");
     expect(run.stdout).toContain(gateway.url);
     expect(run.stdout + run.stderr).not.toContain(content.gateway?.token);
   });
@@ -95,9 +98,16 @@ describe("gsv deploy", () => {
     const { error } = await deploy(home, { yes: true, stage: "home" });
     await refusing.close();
     expect(error?.message).toContain(
-      "gsv-home is deployed, but these credentials may not create its first token; allow them dynamodb:Query and dynamodb:PutItem on the table gsv-test-table",
+      "gsv-home is deployed, but these credentials may not create its first token; allow them dynamodb:Query, GetItem, UpdateItem and PutItem on the table gsv-test-table",
     );
     expect((await readConfigFile(join(home, ".config/gsv/config.toml"))).gateway).toBeUndefined();
+  });
+
+  it("does not change when the owner of a gateway with tokens is asked", async () => {
+    const table = openDynamoDBTable("gsv-test-table");
+    await openConfiguration(table, noSecrets).set("toolApproval", null);
+    expect((await deploy(newFolder())).error).toBeUndefined();
+    expect(await openConfiguration(table, noSecrets).isSet("toolApproval")).toBe(false);
   });
 
   it("keeps a token that the gateway still accepts", async () => {
