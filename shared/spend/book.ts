@@ -5,7 +5,7 @@ import { addDays, localTime } from "../runtime/zoned-time.ts";
 import { absent, any, below, set } from "../world/expression.ts";
 import { type Item, succeeds, type Table } from "../world/world.ts";
 import { type Amounts, plus } from "./amounts.ts";
-import { type DayView, dayKey, expiryOf, raisedBy, readDays, totalOf, toView } from "./day-view.ts";
+import { type DayView, dayKey, expiryOf, raisedBy, readDay, readDays, totalOf, toView } from "./day-view.ts";
 import type { UsedLimit } from "./fit.ts";
 import type { BudgetRule, CallKind } from "./rules.ts";
 
@@ -56,17 +56,20 @@ export type TellBudget = <Name extends "budget.warning" | "budget.reached">(
 
 /** Opens the book of this instance. */
 export function openBook({ table, configuration, now, tell }: BookSources): Book {
-  let day: { at: number; view: DayView } | undefined;
+  let day: { at: number; date: string; view: Promise<DayView> } | undefined;
   let earlier: { at: number; date: string; totals: Sums["earlier"] } | undefined;
   const budgets = async () => (await configuration.load()).budgets;
   const today = async () => localTime(now(), (await configuration.load()).userTimezone).date;
 
-  async function dayView(date: string, maxAgeMs: number): Promise<DayView> {
-    if (day?.view.date === date && day.at + maxAgeMs > now()) return day.view;
-    const at = now();
-    const view = toView(date, await table.get(dayKey(date)));
-    day = { at, view };
-    return view;
+  /** Callers share one read. A failed one is forgotten. */
+  function dayView(date: string, maxAgeMs: number): Promise<DayView> {
+    if (day?.date === date && day.at + maxAgeMs > now()) return day.view;
+    const read = { at: now(), date, view: readDay(table, date) };
+    day = read;
+    read.view.catch(() => {
+      if (day === read) day = undefined;
+    });
+    return read.view;
   }
 
   async function earlierDays(date: string): Promise<Sums["earlier"]> {
@@ -93,7 +96,8 @@ export function openBook({ table, configuration, now, tell }: BookSources): Book
       return { day: view, earlier: before };
     },
     see(date, item) {
-      if (day === undefined || day.view.date <= date) day = { at: now(), view: toView(date, item) };
+      if (day === undefined || day.date <= date)
+        day = { at: now(), date, view: Promise.resolve(toView(date, item)) };
     },
     async mark({ date, marks }, { rule, scope, used, max }, reachedBy) {
       const name = `${rule.id}@${reachedBy ?? "80"}`;

@@ -64,7 +64,10 @@ export class SessionAccount {
     this.#ledger.resetSession();
   }
 
-  /** Reserves a call. Far from every limit the reservation is stored while the call is being made. */
+  /**
+   * Reserves a call. Far from every limit the reservation is stored while the call is being made, except a session's first of a
+   * day: the margin counts only sessions that the day knows.
+   */
   async admit(occasion: Occasion, size: CallSize): Promise<Admission> {
     const { payer, isDeferrable = false, isPublic = false } = occasion;
     const budgets = await this.#book.budgets();
@@ -96,7 +99,7 @@ export class SessionAccount {
       this.#ledger.reserve(hold);
       const warned = this.#warn(used, sums.day, budgets.warnAt);
       const reserved = this.#ledger.write(limits).finally(() => warned);
-      if (fitted.isFar) {
+      if (fitted.isFar && this.#ledger.isCounted(sums.day)) {
         const refused = reserved.then((outcome) =>
           outcome === "stored" ? undefined : textOf(outcome, isPublic),
         );

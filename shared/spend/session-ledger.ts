@@ -170,6 +170,11 @@ export class Ledger {
     this.#basis = entry ?? { epoch, n, amounts };
   }
 
+  /** Whether a day has an entry of this session. */
+  isCounted({ entries }: DayView): boolean {
+    return entries.has(this.#name);
+  }
+
   /** What is used of limits, by this session and the others. */
   used(limits: readonly Limit[], { day, earlier }: Sums): UsedLimit[] {
     const paid = this.#now;

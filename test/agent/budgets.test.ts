@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Configuration } from "../../shared/configuration/schema.ts";
+import { textOf } from "../../shared/protocol/messages.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readDay } from "../../shared/spend/day-view.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
@@ -26,22 +28,15 @@ function limit(...rules: Configuration["budgets"]["rules"]): void {
 }
 
 let sent = 0;
-async function say(key: string, more: { role?: "guest" } = {}): Promise<string> {
-  const id = `m${++sent}`;
-  const entry = {
-    id,
-    at: Date.now(),
-    origin: { kind: "client" },
-    kind: "message",
-    text: "hi",
+const message = (text: string, more: { role?: "guest" } = {}) =>
+  ({
+    ...{ id: `m${++sent}`, at: Date.now(), origin: { kind: "client" }, kind: "message", text },
     ...more,
-  } as const;
-  await bench.submit(key, entry);
+  }) as InboxEntry;
+async function say(key: string, more: { role?: "guest" } = {}): Promise<string> {
+  await bench.submit(key, message("hi", more));
   await bench.invoke(key);
-  const { content } = (await bench.live(key)).at(-1)!;
-  return typeof content === "string"
-    ? content
-    : content.flatMap((b) => (b.type === "text" ? [b.text] : [])).join("");
+  return textOf((await bench.live(key)).at(-1)!);
 }
 
 const today = () => new Date(Date.now() + bench.later).toISOString().slice(0, 10);
@@ -90,6 +85,33 @@ it("twenty sessions at once spend no more than the day's limit", async () => {
   limit(rule({ usd: 0.3 }));
   await Promise.all(Array.from({ length: 20 }, (_, n) => say(`agent:main:s${n}`)));
   expect(await spent()).toBeLessThanOrEqual(300_000);
+});
+
+it("the day's sums are read once, while the lease is being acquired", async () => {
+  await bench.submit("agent:main:main", message("hi"));
+  const reads: string[] = [];
+  let begun: () => void;
+  const read = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const watched: MemoryState["table"] = {
+    ...state.table,
+    async get(key) {
+      if (key.pk === "USAGE") {
+        reads.push(key.sk);
+        begun();
+      }
+      return state.table.get(key);
+    },
+    async update(...change) {
+      await read;
+      return state.table.update(...change);
+    },
+  };
+  const over = openBench({ ...state, table: watched }, bench.configuration.model);
+  await over.invoke("agent:main:main");
+  expect(textOf((await bench.live("agent:main:main")).at(-1)!)).toBe("fine");
+  expect(reads).toEqual([`D#${today()}`]);
 });
 
 it("a limit that is near is marked once, and a rule that only warns refuses nothing", async () => {

@@ -46,13 +46,14 @@ function sharedRead<T>(now: () => number, read: () => Promise<T>) {
 
 /**
  * Starts the reads that the first model call of an invocation will probably need, in parallel with acquiring the lease:
- * the peers, the configuration and the files of the prompt. Audience and timezone come from the cached configuration; if
+ * the peers, the configuration, the files of the prompt, and the day's spending. Audience and timezone come from the cached configuration; if
  * they have changed since, the prompt is read again.
  */
 export function prefetch(agent: Agent, sessionKey: string): ConnectedPeers {
   const peers = connectedPeers(agent);
   peers.known(agent.now());
   peers.clients(agent.now());
+  agent.book.sums().catch(() => {});
   const readPrompt = async () => {
     const fresh = agent.configuration.load();
     fresh.catch(() => {});
