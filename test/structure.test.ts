@@ -51,7 +51,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   ],
   "shared/git": ["configuration", "protocol", "runtime", "workspace", "world"],
   "shared/skills": ["configuration", "protocol", "runtime", "peers", "workspace", "world"],
-  "shared/recall": ["configuration", "http", "protocol", "runtime", "session", "workspace", "world"],
+  "shared/recall": ["configuration", "http", "protocol", "runtime", "session", "spend", "workspace", "world"],
   "shared/session": [
     ...["configuration", "context", "media", "protocol", "runtime", "spend", "workspace", "world"],
   ],

@@ -9,6 +9,7 @@ import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
+import { tellBudgets } from "../../shared/peers/tell-budgets.ts";
 import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { watchInvocations } from "../../shared/runtime/faults.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
@@ -25,7 +26,6 @@ import { createCallModel } from "./model/model.ts";
 import { createTranscribe } from "./model/transcription.ts";
 import { createArchivedResults } from "./objects/archived-results.ts";
 import { holdSession } from "./session-loop.ts";
-import { tellBudgets } from "./tell-budgets.ts";
 
 /** The longest wait for a platform's rate limit; such limits are counted per minute. Milliseconds. */
 const maxWaitMs = 60_000;
@@ -68,9 +68,10 @@ export function createAgent(world: World): Agent {
   const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
   const sender = createChannelSender({ table, secrets, configuration, bridges, now, maxWaitMs });
   const broadcast = createBroadcast(table, sockets, now);
+  const book = openBook({ table, configuration, now, tell: tellBudgets(broadcast) });
   return {
     table,
-    book: openBook({ table, configuration, now, tell: tellBudgets(broadcast) }),
+    book,
     bucket,
     sockets,
     schedules: world.schedules,
@@ -81,14 +82,14 @@ export function createAgent(world: World): Agent {
     prompts,
     promptCache: createPromptCache(prompts.bucket),
     history: createHistory({ table, bucket }),
-    recall: loadRecall({ table, bucket, configuration, secrets, now }),
+    recall: loadRecall({ table, bucket, book, configuration, secrets, now }),
     memories: loadMemories({ table, bucket, workspace }),
     archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: recordFailures(sender, activity),
     fetchAttachment: createFetchAttachment({ channels, configuration, secrets, bridges, guardedFetch }),
     guardedFetch,
-    transcribe: createTranscribe({ configuration, secrets }),
+    transcribe: createTranscribe({ configuration, secrets, book }),
     now,
   };
 }

@@ -7,6 +7,7 @@ import { log } from "../../shared/runtime/log.ts";
 import type { InboxEntry, Origin, RemoteMedia } from "../../shared/session/inbox-entry.ts";
 import { assign } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
+import { type Paying, payingFor } from "./payer.ts";
 import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
 
@@ -16,7 +17,10 @@ const fetchMs = 60_000;
 /** After this many crashes over a message's attachments the agent goes on without them: one of them kills the function. */
 const maxTries = 3;
 
-type Receiver = Pick<Agent, "bucket" | "fetchAttachment" | "transcribe" | "channels" | "now">;
+type Receiver = Pick<
+  Agent,
+  "configuration" | "bucket" | "fetchAttachment" | "transcribe" | "channels" | "now"
+>;
 
 /**
  * Fetches and stores the attachments of a message, and transcribes voice notes. A note replaces an attachment that
@@ -36,11 +40,12 @@ export async function receiveAttachments(
     return attachments.map((media) => lost(sessionKey, media, `fetching it was interrupted ${before} times`));
   await writer.commit([assign("receiving", { entryId: id, tries: before + 1 })]);
   const until = agent.now() + fetchMs;
+  const paying = payingFor(await agent.configuration.load(), { ...entry, runId: id }, sessionKey);
   return whileTyping(agent, origin, async () => {
     const blocks: ContentBlock[] = [];
     // One at a time: each may have 25 MB, and the function has little memory.
     for (const [index, media] of attachments.entries()) {
-      const target = { sessionKey, id: JSON.stringify([id, index]), now: agent.now() };
+      const target = { sessionKey, id: JSON.stringify([id, index]), now: agent.now(), paying };
       const stopped = () => [lost(sessionKey, media, "the user stopped it")];
       const received = () => receive(agent, origin, target, media, until);
       blocks.push(...(await unlessAborted(writer.interrupted, received, stopped)));
@@ -64,7 +69,7 @@ function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>, instead: 
 async function receive(
   agent: Receiver,
   origin: Origin,
-  target: Parameters<typeof storeMedia>[1],
+  target: Parameters<typeof storeMedia>[1] & { paying: Paying },
   media: RemoteMedia,
   until: number,
 ): Promise<ContentBlock[]> {
@@ -85,7 +90,8 @@ async function receive(
     return [lost(target.sessionKey, media, error.message)];
   }
   log("media.stored", { sessionKey: target.sessionKey, type: stored.type, bytes: stored.size });
-  return voice ? voiceBlocks(agent, { ...stored, voice }, body, until - agent.now()) : mediaBlocks(stored);
+  if (!voice) return mediaBlocks(stored);
+  return voiceBlocks(agent, { ...stored, voice }, body, until - agent.now(), target.paying);
 }
 
 async function fetchMedia(agent: Receiver, origin: Origin, media: RemoteMedia, timeoutMs: number) {
@@ -102,8 +108,10 @@ async function voiceBlocks(
   voice: StoredMedia,
   body: Buffer,
   timeoutMs: number,
+  paying: Paying,
 ): Promise<ContentBlock[]> {
-  const outcome = await agent.transcribe({ body, mimeType: voice.mimeType }, Math.max(1, timeoutMs));
+  const recording = { body, mimeType: voice.mimeType };
+  const outcome = await agent.transcribe(recording, Math.max(1, timeoutMs), paying);
   if (outcome.status === "transcribed") return mediaBlocks({ ...voice, transcription: outcome.text });
   const why =
     outcome.status === "off"

@@ -9,10 +9,13 @@ import type { Occasion } from "../../shared/spend/session-account.ts";
 import { audienceOf } from "../../shared/workspace/privacy.ts";
 
 /** Who pays for calls, and who reads why one is refused. */
-type Paying = Pick<Occasion, "payer" | "isPublic">;
+export type Paying = Pick<Occasion, "payer" | "isPublic">;
 
-/** A run's model calls. */
-export function payingFor(configuration: Configuration, run: Run, sessionKey: string): Paying {
+/** What decides about it in a run, or in the message that begins it. */
+type Begun = Pick<Run, "runId" | "role" | "senderId" | "origin" | "task">;
+
+/** A run's calls. */
+export function payingFor(configuration: Configuration, run: Begun, sessionKey: string): Paying {
   return { payer: payerOf(run, sessionKey), isPublic: isPublic(configuration, sessionKey, run) };
 }
 
@@ -26,7 +29,7 @@ export function maintaining(configuration: Configuration, sessionKey: string, ru
 }
 
 /** On whose account a run's model calls go. */
-export function payerOf({ runId, role, senderId, origin, task }: Run, sessionKey: string): Payer {
+export function payerOf({ runId, role, senderId, origin, task }: Begun, sessionKey: string): Payer {
   return {
     kind: kindOf({ role, task }),
     ...{ agentId: agentIdOf(sessionKey), sessionKey, runId },
@@ -42,7 +45,7 @@ function kindOf({ role, task }: Pick<Run, "role" | "task">): CallKind {
 }
 
 /** Whether somebody who is no owner may read a refusal: in the conversation, or where the run's answer goes. */
-function isPublic(configuration: Configuration, sessionKey: string, run?: Run): boolean {
+function isPublic(configuration: Configuration, sessionKey: string, run?: Begun): boolean {
   const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
   if (audience === "shared" || run?.role === "guest") return true;
   const { origin, task } = run ?? {};

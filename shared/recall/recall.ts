@@ -41,7 +41,7 @@ export function openRecall(
   const near = createNearTurns(store.bucket, findEmbedder);
   return {
     async search(scope, { question, limit, preview }) {
-      const [said, asked] = await Promise.all([open(scope), near.ask(question)]);
+      const [said, asked] = await Promise.all([open(scope), near.ask(scope.agentId, question)]);
       const nearest = asked ? await near.find(asked, said) : [];
       return { found: findTurns(said, question, limit, preview, nearest), waiting: said.waiting };
     },

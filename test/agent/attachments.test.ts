@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { receiveAttachments } from "../../functions/agent/attachments.ts";
+import { createTranscribe } from "../../functions/agent/model/transcription.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import type { SessionWriter } from "../../functions/agent/session-writer.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
@@ -7,6 +8,7 @@ import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { requestStop } from "../../shared/session/stop.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
+import { newBook } from "../support/payment.ts";
 import { type State, startState } from "../support/state.ts";
 import { until } from "../support/until.ts";
 import { Killed, openBench } from "./bench.ts";
@@ -111,4 +113,20 @@ it("fetching and transcribing share one minute", async () => {
   };
   await receiveAttachments(agent, writer, entry("slow"));
   expect(asked).toEqual([35_000, 10_000]);
+});
+
+it("a voice note is on its sender's account, and a guest reads no figures", async () => {
+  const bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+  const file = { ok: true, body: Buffer.from("OggS"), mimeType: "audio/ogg" } as const;
+  bench.fetchAttachment = async () => file;
+  const key = "agent:main:telegram:default:guest:8";
+  await bench.submit(key, { ...entry("told"), role: "guest", senderId: "8" });
+  const book = newBook({ rules: [{ id: "guest", scope: "kind", of: "guest", usd: 0, atLimit: "refuse" }] });
+  const load = async () => ({ ...bench.configuration, transcription: { model: "m", baseUrl: model.url } });
+  const transcribe = createTranscribe({
+    ...{ book, configuration: { load }, secrets: { get: async () => undefined } },
+  });
+  await holdSession({ ...bench.agent(), transcribe }, key, () => 900_000);
+  const [message] = (await bench.live(key)).map(textOf);
+  expect(message).toContain("[the transcription failed: not available today]");
 });

@@ -139,9 +139,10 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         },
         async close() {},
       };
+      const book = openBook({ table: mortalTable, configuration, now, tell: async () => {} });
       return {
         table: mortalTable,
-        book: openBook({ table: mortalTable, configuration, now, tell: async () => {} }),
+        book,
         bucket: prompts.bucket,
         sockets,
         schedules: { once: async () => {} },
@@ -152,7 +153,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         prompts,
         promptCache: createPromptCache(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
-        recall: loadRecall({ table: mortalTable, bucket: prompts.bucket, configuration, secrets, now }),
+        recall: loadRecall({ table: mortalTable, bucket: prompts.bucket, book, configuration, secrets, now }),
         memories: loadMemories({
           table: mortalTable,
           bucket: prompts.bucket,

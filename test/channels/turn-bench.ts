@@ -249,16 +249,17 @@ export class TurnBench {
     const guardedFetch: Agent["guardedFetch"] = (request) => life.call("fetch", () => fetchGuarded(request));
     const prompts = createPromptSource(counted(this.bucket, "bucket", life));
     const { sockets } = silent;
+    const book = openBook({ table, configuration, now: Date.now, tell: async () => {} });
     return {
       ...{ table, bucket: prompts.bucket, sockets, prompts, now: Date.now, configuration },
-      book: openBook({ table, configuration, now: Date.now, tell: async () => {} }),
+      book,
       promptCache: createPromptCache(prompts.bucket),
       schedules: counted(silent.schedules, "schedules", life),
       wake: (key) => life.call("wake", async () => void this.woken.add(key)),
       broadcast: createBroadcast(table, sockets, Date.now),
       workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
-      recall: loadRecall({ table, bucket: prompts.bucket, configuration, secrets, now: Date.now }),
+      recall: loadRecall({ table, bucket: prompts.bucket, book, configuration, secrets, now: Date.now }),
       memories: loadMemories({ table, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) }),
       archivedResults: createArchivedResults(prompts.bucket),
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),

@@ -8,6 +8,7 @@ import {
   bedrockKey,
   startBedrockEmbeddings,
 } from "../support/models/wires/bedrock-embeddings-server.ts";
+import { newBook } from "../support/payment.ts";
 
 const titan = "amazon.titan-embed-text-v2:0";
 const cohere = "us.cohere.embed-v4:0";
@@ -38,7 +39,7 @@ function embedder(settings: object, key: string | undefined = bedrockKey): Promi
   const secrets = {
     get: async (path: string) => (path === "memory.embeddings.apiKey" ? key : "openai-key"),
   };
-  return createFindEmbedder({ configuration: { load }, secrets, now: Date.now })();
+  return createFindEmbedder({ configuration: { load }, secrets, book: newBook(), now: Date.now })("main");
 }
 
 describe.each([titan, "amazon.titan-embed-text-v1", cohere, "cohere.embed-multilingual-v3"])(

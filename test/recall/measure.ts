@@ -88,7 +88,7 @@ export async function measure(
 
 /** @throws when the server makes none: figures with some of them would say nothing */
 async function makeAllVectors(bucket: Bucket, archiveKey: string, findEmbedder: FindEmbedder): Promise<void> {
-  const embedder = await findEmbedder();
+  const embedder = await findEmbedder("main");
   for (const piece of await segmentPieces(bucket, archiveKey)) {
     const allowance = { texts: Number.POSITIVE_INFINITY, until: Number.POSITIVE_INFINITY };
     const made = embedder && (await makeVectors(bucket, embedder, piece, allowance));

@@ -3,6 +3,7 @@ import { defaults } from "../../shared/configuration/defaults.ts";
 import { createFindEmbedder } from "../../shared/recall/vectors/embedder.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { startEmbeddingsServer } from "../support/models/embeddings-server.ts";
+import { newBook } from "../support/payment.ts";
 import { type State, startState } from "../support/state.ts";
 import { measure } from "./measure.ts";
 import { readOwnSet } from "./own-set.ts";
@@ -36,7 +37,12 @@ describe("npm run bench:recall", () => {
     const configuration = { ...defaults, memory: { ...defaults.memory, embeddings } };
     const load = async () => configuration;
     const secrets = { get: async () => undefined };
-    const findEmbedder = createFindEmbedder({ configuration: { load }, secrets, now: Date.now });
+    const findEmbedder = createFindEmbedder({
+      configuration: { load },
+      secrets,
+      book: newBook(),
+      now: Date.now,
+    });
     const measured = () => measure(set, { ...state, bucket: createMemoryBucket() }, findEmbedder);
     try {
       expect(await measured()).toMatchObject(found);

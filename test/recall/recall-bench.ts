@@ -5,6 +5,7 @@ import { type Configuration, findFault } from "../../shared/configuration/schema
 import { secretMarker } from "../../shared/configuration/secret.ts";
 import { createFindEmbedder, type FindEmbedder } from "../../shared/recall/vectors/embedder.ts";
 import { setLogOutput } from "../../shared/runtime/log.ts";
+import { newBook } from "../support/payment.ts";
 import { startState } from "../support/state.ts";
 import { measure } from "./measure.ts";
 import { readOwnSet } from "./own-set.ts";
@@ -73,6 +74,7 @@ function embedderOf(values: Values): FindEmbedder | undefined {
   return createFindEmbedder({
     configuration: { load: async () => configuration as Configuration },
     secrets: { get: async () => apiKey },
+    book: newBook({ enabled: false }),
     now: Date.now,
     limits: { question: patience, text: patience },
   });

@@ -9,8 +9,11 @@ import { vectorsPrefix } from "../../shared/recall/vectors/vector-files.ts";
 import type { RecallScope } from "../../shared/recall/visible-turns.ts";
 import { setLogOutput } from "../../shared/runtime/log.ts";
 import { archivePart } from "../../shared/session/archive.ts";
+import type { Book } from "../../shared/spend/book.ts";
+import { readDay } from "../../shared/spend/day-view.ts";
 import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
 import { type EmbeddingsServer, startEmbeddingsServer } from "../support/models/embeddings-server.ts";
+import { newBook } from "../support/payment.ts";
 import type { PlatformReply } from "../support/platforms/platform-server.ts";
 import { type State, startState } from "../support/state.ts";
 
@@ -26,6 +29,7 @@ let instead: (texts: string[]) => PlatformReply | undefined | Promise<PlatformRe
 /** How long an answer is waited for, in milliseconds. */
 let limits: { question: number; text: number };
 let now: number;
+let book: Book;
 let logged: string[];
 let restoreLog: () => void;
 
@@ -36,6 +40,7 @@ beforeEach(async () => {
   server = await startEmbeddingsServer((texts) => instead(texts));
   limits = { question: 60_000, text: 60_000 };
   now = Date.UTC(2026, 0, 5);
+  book = newBook({}, state.table);
   logged = [];
   restoreLog = setLogOutput((line) => logged.push(line));
 });
@@ -58,7 +63,7 @@ function open({ embeddings = own(), apiKeys = {}, secrets = {} }: Settings = {})
   const memory = { ...defaults.memory, embeddings: { ...defaults.memory.embeddings, ...embeddings } };
   const configuration = { ...defaults, apiKeys, memory } as Configuration;
   return loadRecall({
-    ...{ table: state.table, bucket, now: () => now, limits },
+    ...{ table: state.table, bucket, book, now: () => now, limits },
     configuration: { load: async () => configuration },
     secrets: { get: async (path) => secrets[path] },
   })();
@@ -286,5 +291,34 @@ describe("a server that makes vectors", () => {
     for (let round = 0; round < 2; round++) await found(recall, "Where is the car?");
     expect(await found(recall, "Where is the car?")).toEqual(["My automobile is blue"]);
     expect(questions()).toHaveLength(3);
+  });
+});
+
+describe("what vectors cost", () => {
+  const today = () => readDay(state.table, new Date().toISOString().slice(0, 10));
+
+  it("is charged to the agent as maintenance, one row for questions and texts", async () => {
+    await archive("s", "My automobile is in the garage", "I hate aubergine");
+    await found(await open(), "Which vegetable do I dislike?");
+    const { sums, rows } = await today();
+    expect(sums).toEqual({ all: expect.any(Number), "kind:maintenance": sums.all });
+    expect(sums.all).toBeGreaterThan(0);
+    expect([...rows]).toEqual([
+      [
+        "maintenance|main|||openai-compatible/nomic-embed-text",
+        [2, expect.any(Number), 0, 0, 0, sums.all, 2, 0],
+      ],
+    ]);
+  });
+
+  it("never passes a limit: a search then finds messages by their words, and sends nothing", async () => {
+    const rules = [{ id: "day", scope: "all", usd: 0, atLimit: "refuse" }] as const;
+    book = newBook({ rules: [...rules] }, state.table);
+    await archive("s", "My automobile is in the garage", "I hate aubergine");
+    const recall = await open();
+    expect((await found(recall, "aubergine"))[0]).toBe("I hate aubergine");
+    expect(await found(recall, "Which vegetable do I dislike?")).toEqual([]);
+    expect(server.texts).toEqual([]);
+    expect(logged.join("\n")).toContain("budget");
   });
 });

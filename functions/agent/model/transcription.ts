@@ -10,7 +10,12 @@ import {
   plainReason,
 } from "../../../shared/http/platform-call.ts";
 import { essenceOf, extensionOf } from "../../../shared/media/media-types.ts";
+import { compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
+import type { Book } from "../../../shared/spend/book.ts";
+import { openTab, type Served, usageOf } from "../../../shared/spend/pay-for.ts";
+import { audioTokensPerSecond, servicePrice } from "../../../shared/spend/service-prices.ts";
 import type { Secrets } from "../../../shared/world/world.ts";
+import type { Paying } from "../payer.ts";
 
 /** The default server. */
 const openAi = "https://api.openai.com/v1";
@@ -21,6 +26,12 @@ const maxTries = 2;
 /** Max length of one recording's text, in UTF-16 units: about two hours of speech. */
 const maxText = 100_000;
 
+/** Bytes of a second of a voice note in Opus. A recording in another format counts as longer unless the server reports its length. */
+const bytesPerSecond = 2000;
+
+/** A transcription costs at most this many times its audio: some models also bill the text. */
+const maxShare = 2;
+
 /** The text of a recording, or why there is none. `off`: no transcription is configured. */
 export type Transcription =
   | { status: "transcribed"; text: string }
@@ -28,33 +39,46 @@ export type Transcription =
   /** `passing`: it may succeed later. */
   | { status: "failed"; reason: string; passing: boolean };
 
-/** Transcribes a recording. Does not throw. */
+/** Transcribes a recording, unless a budget refuses it. A failure of the server is a result. */
 export type Transcribe = (
   recording: { body: Uint8Array; mimeType: string },
   /** For all attempts together. */
   timeoutMs: number,
+  paying: Paying,
 ) => Promise<Transcription>;
 
 export interface TranscribeOptions {
   configuration: Pick<ConfigurationStore, "load">;
   secrets: Pick<Secrets, "get">;
+  book: Book;
 }
 
 /** Transcribes with any server that speaks OpenAI's API (https://platform.openai.com/docs/api-reference/audio/createTranscription). */
-export function createTranscribe({ configuration, secrets }: TranscribeOptions): Transcribe {
-  return async ({ body, mimeType }, timeoutMs) => {
+export function createTranscribe({ configuration, secrets, book }: TranscribeOptions): Transcribe {
+  return async ({ body, mimeType }, timeoutMs, paying) => {
     const time = { timeoutMs, signal: AbortSignal.timeout(timeoutMs) };
     const provider = await findProvider(await configuration.load(), secrets);
     if (!provider) return { status: "off" };
     // Servers detect the format by the file name's extension.
     const filename = `voice.${extensionOf(mimeType)}`;
     const file = fileOf({ filename, mimeType: essenceOf(mimeType), body });
+    const { provider: name, model } = provider;
+    const tokens = Math.ceil((body.length / bytesPerSecond) * audioTokensPerSecond);
+    const service = {
+      occasion: { ...paying, model: `${name}/${model}` },
+      inputTokens: tokens * maxShare,
+      listed: servicePrice(model),
+    };
+    const tab = openTab(book, paying.payer.sessionKey);
     for (let tries = 1; ; tries++) {
       const form = new FormData();
       form.append("file", file);
       form.append("model", provider.model);
       form.append("response_format", "json");
-      const outcome = await ask(provider, form, time);
+      const paid = await tab.pay(service, () => ask(provider, form, time, tokens));
+      await tab.settle();
+      if ("refused" in paid) return failed(false, paid.refused);
+      const outcome = paid.value;
       const mayPass = outcome.status === "failed" && outcome.passing && !time.signal.aborted;
       if (!mayPass || tries >= maxTries) return outcome;
     }
@@ -62,6 +86,8 @@ export function createTranscribe({ configuration, secrets }: TranscribeOptions):
 }
 
 interface Provider {
+  /** For prices and reports. */
+  provider: string;
   baseUrl: string;
   model: string;
   apiKey?: string;
@@ -75,14 +101,23 @@ async function findProvider(
   const { enabled, baseUrl, model, apiKey: marker } = transcription;
   if (enabled === false) return undefined;
   const ownKey = marker === secretMarker ? await secrets.get("transcription.apiKey") : undefined;
-  if (baseUrl !== undefined) return { baseUrl, model, ...(ownKey ? { apiKey: ownKey } : {}) };
+  if (baseUrl !== undefined)
+    return { provider: compatibleProvider, baseUrl, model, ...(ownKey ? { apiKey: ownKey } : {}) };
   const shared = apiKeys.openai === secretMarker ? await secrets.get("apiKeys.openai") : undefined;
   const apiKey = ownKey ?? shared;
-  return apiKey ? { baseUrl: openAi, model, apiKey } : undefined;
+  return apiKey ? { provider: "openai", baseUrl: openAi, model, apiKey } : undefined;
 }
 
 const answerSchema = v.object({
   text: v.optional(v.string()),
+  /** Whisper reports seconds, GPT-4o tokens, other servers nothing. */
+  usage: v.optional(
+    v.object({
+      seconds: v.optional(v.number()),
+      input_tokens: v.optional(v.number()),
+      output_tokens: v.optional(v.number()),
+    }),
+  ),
   error: v.optional(v.object({ message: v.optional(v.string()) })),
 });
 
@@ -90,20 +125,27 @@ async function ask(
   { baseUrl, apiKey }: Provider,
   form: FormData,
   time: Pick<PlatformRequest, "timeoutMs" | "signal">,
-): Promise<Transcription> {
+  tokens: number,
+): Promise<Served<Transcription>> {
   const called = await callPlatform(`${baseUrl.replace(/\/+$/, "")}/audio/transcriptions`, {
     ...(apiKey ? { headers: { authorization: `Bearer ${apiKey}` } } : {}),
     form,
     ...time,
   });
-  if (!called.answered) return failed(true, called.reason);
+  if (!called.answered) return { value: failed(true, called.reason), usage: "unknown" };
   const { status, body } = called;
   const parsed = v.safeParse(answerSchema, body);
-  const { text, error } = parsed.success ? parsed.output : {};
-  if (status === 200 && text !== undefined)
-    return { status: "transcribed", text: text.trim().slice(0, maxText).toWellFormed() };
+  const { text, error, usage = {} } = parsed.success ? parsed.output : {};
+  if (status === 200 && text !== undefined) {
+    const { seconds = tokens / audioTokensPerSecond, input_tokens, output_tokens } = usage;
+    return {
+      value: { status: "transcribed", text: text.trim().slice(0, maxText).toWellFormed() },
+      usage: usageOf(input_tokens ?? Math.ceil(seconds * audioTokensPerSecond), output_tokens),
+    };
+  }
   const message = error?.message ?? "without a reason";
-  return failed(isPassing(status), plainReason(`${status} ${message}`, apiKey));
+  const value = failed(isPassing(status), plainReason(`${status} ${message}`, apiKey));
+  return { value, usage: status === 200 ? "unknown" : "nothing" };
 }
 
 function failed(passing: boolean, reason: string): Transcription {

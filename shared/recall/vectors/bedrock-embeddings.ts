@@ -5,6 +5,7 @@ import {
   type EmbeddingsServer,
   type Purpose,
   refusedAnswer,
+  unanswered,
   type VectorsAnswer,
   vectorsAnswer,
 } from "./embeddings-server.ts";
@@ -15,6 +16,8 @@ const numbers = v.array(v.number());
 const answerSchema = v.object({
   embedding: v.optional(numbers),
   embeddings: v.optional(v.union([v.array(numbers), v.object({ float: v.array(numbers) })])),
+  /** Of Titan. */
+  inputTextTokenCount: v.optional(v.number()),
   message: v.optional(v.string()),
 });
 
@@ -40,9 +43,12 @@ export const askBedrock: AskForVectors = async (server, texts, purpose, timeoutM
   const answers = await Promise.all(texts.map((text) => invoke(server, titanBody(server, text), timeoutMs)));
   const refused = answers.find((answer) => "refused" in answer);
   if (refused && "refused" in refused) return refused.refused;
+  const made = answers.flatMap((answer) => ("refused" in answer ? [] : answer));
+  const counts = made.flatMap(({ inputTextTokenCount }) => inputTextTokenCount ?? []);
   return vectorsAnswer(
-    answers.map((answer) => ("refused" in answer ? undefined : answer.embedding)),
+    made.map(({ embedding }) => embedding),
     server.dimensions,
+    counts.length === made.length ? counts.reduce((sum, count) => sum + count, 0) : undefined,
   );
 };
 
@@ -75,7 +81,7 @@ async function invoke(
   const url = `${baseUrl.replace(/\/+$/, "")}/model/${encodeURIComponent(model)}/invoke`;
   const headers = { authorization: `Bearer ${apiKey}`, accept: "application/json" };
   const called = await callPlatform(url, { headers, body, timeoutMs });
-  if (!called.answered) return { refused: { ok: false, reason: called.reason, passing: true } };
+  if (!called.answered) return { refused: unanswered(called.reason) };
   const parsed = v.safeParse(answerSchema, called.body);
   const answer = parsed.success ? parsed.output : {};
   return called.status === 200 ? answer : { refused: refusedAnswer(called.status, answer.message, apiKey) };

@@ -14,9 +14,10 @@ export type Purpose = "question" | "text";
 
 /** The answer to a request for vectors. */
 export type VectorsAnswer =
-  | { ok: true; vectors: Int8Array[] }
-  /** `passing`: the server may answer later. */
-  | { ok: false; reason: string; passing: boolean };
+  /** `tokens`: as the server reports them. */
+  | { ok: true; vectors: Int8Array[]; tokens?: number }
+  /** `passing`: the server may answer later. `mayBeBilled`: it may have computed vectors. */
+  | { ok: false; reason: string; passing: boolean; mayBeBilled?: true };
 
 /** Requests the vectors of texts from a server, one for each, in order. Does not throw. */
 export type AskForVectors = (
@@ -30,12 +31,19 @@ export type AskForVectors = (
 export function vectorsAnswer(
   found: readonly (readonly number[] | undefined)[],
   dimensions: number,
+  tokens?: number,
 ): VectorsAnswer {
   const vectors = found.flatMap((numbers) => vectorOf(numbers, dimensions) ?? []);
   const [first] = vectors;
   if (vectors.length === found.length && vectors.every(({ length }) => length === first?.length))
-    return { ok: true, vectors };
-  return { ok: false, reason: "the answer does not have a vector for each text", passing: false };
+    return { ok: true, vectors, ...(tokens === undefined ? {} : { tokens }) };
+  const reason = "the answer does not have a vector for each text";
+  return { ok: false, reason, passing: false, mayBeBilled: true };
+}
+
+/** The answer for a request that the server did not answer in time. */
+export function unanswered(reason: string): VectorsAnswer {
+  return { ok: false, reason, passing: true, mayBeBilled: true };
 }
 
 /** The answer for a refused request, with the server's reason if it gave one. */

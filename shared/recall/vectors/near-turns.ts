@@ -28,7 +28,7 @@ export interface AskedQuestion {
 /** Finds turns with a meaning similar to a question's, in any words. Create one per warm function: it caches. */
 export interface NearTurns {
   /** Undefined when there is no embedder. Does not throw. */
-  ask(question: string): Promise<AskedQuestion | undefined>;
+  ask(agentId: string, question: string): Promise<AskedQuestion | undefined>;
   /** The nearest turns, nearest first. Computes some of the missing vectors. Does not throw. */
   find(asked: AskedQuestion, said: SaidTurns): Promise<IndexedTurn[]>;
   /** Computes the vectors of an archive whose segment was written. Does not throw; a later search computes missing ones. */
@@ -54,7 +54,7 @@ export function createNearTurns(bucket: Bucket, findEmbedder: FindEmbedder): Nea
   const live = new LRUCache<string, Int8Array>({ max: 2 * maxLive });
   const state: State = { bucket, findEmbedder, kept, live, failed: new Set() };
   return {
-    ask: (question) => silently(() => ask(state, question)),
+    ask: (agentId, question) => silently(() => ask(state, agentId, question)),
     find: async (asked, said) => (await silently(() => find(state, asked, said))) ?? [],
     keep: (archiveKey) => silently(() => keep(state, archiveKey)),
   };
@@ -70,9 +70,14 @@ async function silently<T>(run: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function ask({ findEmbedder }: State, question: string): Promise<AskedQuestion | undefined> {
-  const embedder = await findEmbedder();
+async function ask(
+  { findEmbedder }: State,
+  agentId: string,
+  question: string,
+): Promise<AskedQuestion | undefined> {
+  const embedder = await findEmbedder(agentId);
   const [vector] = (await embedder?.embed([question], "question")) ?? [];
+  await embedder?.settle();
   return embedder && vector && { embedder, vector };
 }
 
@@ -84,15 +89,17 @@ async function find(
   const allowance = usualAllowance();
   const live = await liveVectors(state, embedder, said, allowance);
   const archived = await archivedVectors(state, embedder, said, allowance);
+  await embedder.settle();
   return nearestTurns(vector, [...archived, ...live], said.indexes);
 }
 
 async function keep({ bucket, findEmbedder }: State, archiveKey: string): Promise<void> {
-  const embedder = await findEmbedder();
+  const embedder = await findEmbedder(archiveKey.split("/")[1] ?? "");
   if (!embedder) return;
   const allowance = usualAllowance();
   for (const piece of await segmentPieces(bucket, archiveKey))
     await makeVectors(bucket, embedder, piece, allowance);
+  await embedder.settle();
 }
 
 async function liveVectors(
