@@ -21,7 +21,7 @@ import { readRequest } from "./requests.ts";
 export interface PressTools {
   table: Table;
   wake: WakeAgent;
-  sender: Pick<ChannelSender, "close">;
+  sender: Pick<ChannelSender, "close" | "deliver">;
   configuration: Pick<ConfigurationStore, "load">;
   /** Epoch ms. */
   now: () => number;
@@ -45,6 +45,11 @@ export async function answerPress(
   const isClosed = ended !== undefined && (await closeEverywhere(tools, channel, account, press, ended));
   const told = { text, isClosed };
   await channel.buttons?.respond?.(account, press, told);
+  if (!channel.buttons?.close) {
+    const id = `${channel.name}:${accountId}:${press.eventId}:reply`;
+    const origin = { kind: "channel", channel: channel.name, accountId, peer: press.peer } as const;
+    await tools.sender.deliver(origin, id, text);
+  }
   return told;
 }
 
@@ -95,7 +100,7 @@ async function closeEverywhere(
   const closed = await closeQuestions(sender, approval, state);
   if (closed.includes(press.messageId)) return true;
   const text = closedQuestion(approval, channel, state);
-  const sent = await channel.buttons?.close(account, press, channel.encode?.(text) ?? text);
+  const sent = await channel.buttons?.close?.(account, press, channel.encode?.(text) ?? text);
   return sent?.status === "sent";
 }
 

@@ -1,4 +1,4 @@
-import type { Choice, Question, TextForm } from "../channels/channel.ts";
+import { type Choice, choicePrefix, type Question, type TextForm } from "../channels/channel.ts";
 import type { Approval, ApprovalAnswer, ApprovalState, GrantScope } from "../protocol/approvals.ts";
 import { showHidden } from "../runtime/hidden-characters.ts";
 
@@ -101,7 +101,7 @@ function choicesOf({ id, everyTime }: Approval, { buttons: form }: TextForm, isW
   const all: Button[] = everyTime ? ["once", "deny"] : ["once", "run", "always", "deny"];
   const shown = all.length > (form?.maxChoices ?? 0) ? all.filter((name) => name !== "always") : all;
   const names: Button[] = isWhole ? shown : ["deny"];
-  return names.map((name) => ({ label: buttons[name].label, data: `ap:${id}:${name}` }));
+  return names.map((name) => ({ label: buttons[name].label, data: `${choicePrefix}${id}:${name}` }));
 }
 
 /** The question without its answers, cut if it does not fit beside another text. */

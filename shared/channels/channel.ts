@@ -135,6 +135,9 @@ export interface OutboundMessage extends Destination {
   id?: string;
 }
 
+/** The beginning of every choice's data, by which a platform tells a press from other messages. */
+export const choicePrefix = "ap:";
+
 /** A button under a question. `data` comes back with a press: 1 to 64 bytes. */
 export interface Choice {
   label: string;
@@ -167,8 +170,8 @@ export interface Buttons {
   fence?: string;
   /** Sends a question, within `sendTimeoutMs`. */
   ask(account: ChannelAccount, message: OutboundMessage & Pick<Question, "choices">): Promise<SendOutcome>;
-  /** Replaces the encoded text of a question, and removes its buttons. */
-  close(account: ChannelAccount, sent: SentQuestion, text: string): Promise<SendOutcome>;
+  /** Replaces the encoded text of a question, and removes its buttons. Absent: the presser gets a message instead. */
+  close?(account: ChannelAccount, sent: SentQuestion, text: string): Promise<SendOutcome>;
   /** Tells the presser, besides the closed question. Best effort. Absent: the HTTP response does. */
   respond?(account: ChannelAccount, press: Press, outcome: PressOutcome): Promise<void>;
 }

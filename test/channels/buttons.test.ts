@@ -2,13 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { answerRequest } from "../../shared/approvals/answer.ts";
 import { closeQuestions } from "../../shared/approvals/press.ts";
 import { listOpen, listRequests } from "../../shared/approvals/requests.ts";
-import type { ChannelName } from "../../shared/channels/channels.ts";
-import { type Platform, platformNames, platformStarts } from "../support/platforms/platforms.ts";
+import { type Platform, platformNames } from "../support/platforms/platforms.ts";
 import { startTurnBench, type TurnBench } from "./turn-bench.ts";
 
-const withButtons: ChannelName[] = ["telegram"];
-
-describe.each(withButtons)("on %s, a request with buttons", (name) => {
+describe.each(platformNames)("on %s, a request with buttons", (name) => {
   let platform: Platform;
   let bench: TurnBench;
   let buttons: NonNullable<Platform["buttons"]>;
@@ -35,6 +32,11 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
     await bench.runAgents();
     expect(await wrote()).toBe(false);
   }
+  /** The question shows how it ended; where messages cannot be changed, the presser was told. */
+  function ended(text: string): void {
+    if (buttons.areFixed) expect(buttons.told()).toContainEqual(expect.stringContaining(text));
+    else expect(buttons.questions()[0]).toMatchObject({ text: expect.stringContaining(text), labels: [] });
+  }
   const question = () => buttons.questions().at(-1)!;
   const press = (label: string, from?: string) => bench.deliver(buttons.press(label, from));
   const newest = async () => (await listRequests(bench.table, Date.now(), 10)).at(-1);
@@ -48,7 +50,7 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
     expect(question().text).toContain(`a${"b".repeat(300)}⟨U+E0072⟩c`);
     expect(question().labels.slice(0, 2)).toEqual(["Allow once", "Allow for this run"]);
     expect(await press("Allow once")).toBe(true);
-    expect(question()).toMatchObject({ text: expect.stringContaining("Allowed once by"), labels: [] });
+    ended("Allowed once by");
     expect(question().text).toContain("⟨U+E0072⟩");
     await bench.runAgents();
     expect([await wrote(), platform.answers().at(-1)]).toEqual([true, "done"]);
@@ -59,7 +61,7 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
   it("is not run after a denial", async () => {
     await ask();
     await press("Deny");
-    expect(question()).toMatchObject({ text: expect.stringContaining("Denied by"), labels: [] });
+    ended("Denied by");
     await nothingRuns();
     expect(await newest()).toMatchObject({ state: "denied" });
   });
@@ -85,12 +87,12 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
     expect([await bench.deliver(allow), await bench.deliver(allow), await bench.deliver(deny)]).toEqual([
       ...[true, true, true],
     ]);
-    expect(question().text).toContain("Allowed once by");
+    ended("Allowed once by");
     await bench.runAgents();
     expect(await wrote()).toBe(true);
     await bench.bucket.delete(file);
     await bench.deliver(allow);
-    expect(question().text).toContain("Allowed once by");
+    ended("Allowed once by");
     await nothingRuns();
   });
 
@@ -98,7 +100,7 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
     await ask();
     bench.pass(25 * 3_600_000);
     await press("Allow once");
-    expect(question()).toMatchObject({ text: expect.stringContaining("Nobody answered"), labels: [] });
+    ended("Nobody answered");
     await bench.sweep();
     expect(await wrote()).toBe(false);
   });
@@ -118,7 +120,8 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
     await ask();
     await bench.deliver(platform.direct("something else"));
     await bench.runAgents();
-    expect(buttons.questions()[0]).toMatchObject({ text: expect.stringContaining("Withdrawn"), labels: [] });
+    if (buttons.areFixed) ended("Set aside");
+    else ended("Withdrawn");
   });
 
   it("shows an answer that was given elsewhere", async () => {
@@ -128,12 +131,9 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
     const given = { decision: "deny", scope: "once", by: "client laptop", at: Date.now() } as const;
     const { approval } = await answerRequest({ table: bench.table, wake }, id, given);
     await closeQuestions(bench.sender, approval, "denied");
-    expect(question()).toMatchObject({
-      text: expect.stringContaining("Denied by client laptop"),
-      labels: [],
-    });
+    if (!buttons.areFixed) ended("Denied by client laptop");
     await press("Allow once");
-    expect(question().text).toContain("Denied by client laptop");
+    ended("Denied by client laptop");
     await nothingRuns();
   });
 
@@ -158,18 +158,12 @@ describe.each(withButtons)("on %s, a request with buttons", (name) => {
       const event = buttons.press("Allow once");
       const { isOver } = await bench.dying(event, calls);
       if (!isOver) break;
+      // The platform repeats the press after what the dead process had claimed.
+      bench.pass(31_000);
       await bench.deliver(event);
-      expect(question()).toMatchObject({ text: expect.stringContaining("Allowed once by"), labels: [] });
+      ended("Allowed once by");
       await bench.runAgents();
       expect(await wrote()).toBe(true);
     }
   });
-});
-
-it("every platform with buttons is tested here", async () => {
-  for (const name of platformNames) {
-    const { buttons, close } = await platformStarts[name]();
-    expect(buttons !== undefined, name).toBe(withButtons.includes(name));
-    await close();
-  }
 });

@@ -3,7 +3,7 @@ import { parseJson } from "../../http/platform-call.ts";
 import type { Peer } from "../../protocol/channel-accounts.ts";
 import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import { ownValue } from "../account.ts";
-import type { InboundMessage, Sender } from "../channel.ts";
+import type { InboundMessage, Press, Sender } from "../channel.ts";
 import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
 
 const text = v.optional(v.string());
@@ -42,34 +42,46 @@ const command = v.object({
   ),
 });
 
-/**
- * The fields that are read of an interaction
- * (https://docs.discord.com/developers/interactions/receiving-and-responding).
- */
-const interaction = v.object({
+const ping = 1;
+const applicationCommand = 2;
+const messageComponent = 3;
+
+/** The fields that are read of every interaction (https://docs.discord.com/developers/interactions/receiving-and-responding). */
+const source = {
   id: v.pipe(v.string(), v.regex(/^\d{1,20}$/)),
   application_id: text,
-  type: v.literal(2),
-  token: v.pipe(v.string(), v.minLength(1), v.maxLength(1024)),
-  data: command,
   guild_id: text,
   channel_id: v.string(),
   channel: v.optional(v.object({ type: v.optional(v.number()), name, parent_id: name })),
   context: v.nullish(v.number()),
   member: v.optional(v.object({ nick: name, user })),
   user: v.optional(user),
+};
+
+const interaction = v.object({
+  ...source,
+  type: v.literal(applicationCommand),
+  token: v.pipe(v.string(), v.minLength(1), v.maxLength(1024)),
+  data: command,
 });
 
+/** A pressed button, with its message. */
+const component = v.object({
+  ...source,
+  type: v.literal(messageComponent),
+  data: v.object({ custom_id: v.string() }),
+  message: v.object({ id: v.string() }),
+});
+
+type Component = v.InferOutput<typeof component>;
 export type Interaction = v.InferOutput<typeof interaction>;
 
 export type DiscordCall =
   | { kind: "ping" }
   | { kind: "command"; interaction: Interaction }
-  /** A kind that this application does not use: buttons, forms, completions. */
+  | { kind: "component"; interaction: Component }
+  /** A kind that this application does not use: forms, completions. */
   | { kind: "other" };
-
-const ping = 1;
-const applicationCommand = 2;
 
 /** Undefined for a body that is not an interaction. */
 export function parseInteraction(body: Uint8Array): DiscordCall | undefined {
@@ -77,6 +89,10 @@ export function parseInteraction(body: Uint8Array): DiscordCall | undefined {
   const call = v.safeParse(v.object({ type: v.number() }), json);
   if (!call.success) return undefined;
   if (call.output.type === ping) return { kind: "ping" };
+  if (call.output.type === messageComponent) {
+    const parsed = v.safeParse(component, json);
+    return parsed.success ? { kind: "component", interaction: parsed.output } : undefined;
+  }
   if (call.output.type !== applicationCommand) return { kind: "other" };
   const parsed = v.safeParse(interaction, json);
   return parsed.success ? { kind: "command", interaction: parsed.output } : undefined;
@@ -103,7 +119,15 @@ export function readInteraction(found: Interaction, now: number): InboundMessage
   };
 }
 
-function senderOf({ member, user: direct }: Interaction): Sender | undefined {
+/** The pressed button of an interaction. */
+export function readDiscordPress(found: Component): Press | undefined {
+  const sender = senderOf(found);
+  if (!sender) return undefined;
+  const { id: eventId, data, message } = found;
+  return { eventId, sender, peer: peerOf(found, sender), messageId: message.id, data: data.custom_id };
+}
+
+function senderOf({ member, user: direct }: Pick<Interaction, "member" | "user">): Sender | undefined {
   const found = member?.user ?? direct;
   if (!found) return undefined;
   const shown = member?.nick ?? found.global_name ?? found.username;
@@ -124,7 +148,10 @@ const botDm = 1;
 const groupDm = 3;
 const threads = [10, 11, 12];
 
-function peerOf({ guild_id, channel_id, channel, context }: Interaction, sender: Sender): Peer {
+function peerOf(
+  { guild_id, channel_id, channel, context }: Pick<Interaction, keyof typeof source>,
+  sender: Sender,
+): Peer {
   const named = channel?.name ? { name: channel.name } : {};
   if (guild_id !== undefined) {
     const parent = threads.includes(channel?.type ?? 0) ? channel?.parent_id : undefined;

@@ -1,10 +1,12 @@
 import { failedSend, fileOf } from "../../http/platform-call.ts";
 import {
+  type Buttons,
   type Channel,
   type ChannelAccount,
   type Destination,
   type FileMessage,
   type OutboundMessage,
+  type PressOutcome,
   type Received,
   refused,
   type SendOutcome,
@@ -17,7 +19,12 @@ import { splitText } from "../outbound/split.ts";
 import { isEd25519Signed, isRecent } from "../signature.ts";
 import { discordAccount } from "./discord-account.ts";
 import { callDiscord, type DiscordAnswer, type DiscordRequest } from "./discord-api.ts";
-import { type Interaction, parseInteraction, readInteraction } from "./discord-interaction.ts";
+import {
+  type Interaction,
+  parseInteraction,
+  readDiscordPress,
+  readInteraction,
+} from "./discord-interaction.ts";
 
 /** Maximum text of one message, in characters. */
 const maxText = 2000;
@@ -38,6 +45,7 @@ const settlingWaitMs = 4000;
 const pong = 1;
 const channelMessage = 4;
 const deferredChannelMessage = 5;
+const deferredUpdate = 6;
 
 /** Only the sender of the command sees the message. */
 const ephemeral = 64;
@@ -81,8 +89,14 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
       if (!call) return refused(400, "not an interaction of Discord");
       if (call.kind === "ping") return answered({ type: pong });
       if (call.kind === "other") return refused(400, "unsupported kind of interaction");
-      return receiveCommand(call.interaction, account, now());
+      const { application_id = account.settings.applicationId } = call.interaction;
+      if (application_id !== account.settings.applicationId)
+        return refused(400, "an interaction of another application");
+      if (call.kind === "command") return receiveCommand(call.interaction, now());
+      const press = readDiscordPress(call.interaction);
+      return { status: "messages", messages: [], presses: press ? [press] : [], shown, pressed };
     },
+    buttons: discordButtons(now),
     send: (account, message) => sendText(account, message, now()),
     sendFile: (account, message) => sendFile(account, message, now()),
     async typing(account, { peer, context }) {
@@ -110,10 +124,7 @@ export function isDiscordSigned(
   return isEd25519Signed(publicKey, signature, Buffer.concat([Buffer.from(timestamp), body]));
 }
 
-function receiveCommand(interaction: Interaction, { settings }: ChannelAccount, now: number): Received {
-  const { application_id } = interaction;
-  if (application_id !== undefined && application_id !== settings.applicationId)
-    return refused(400, "an interaction of another application");
+function receiveCommand(interaction: Interaction, now: number): Received {
   const message = readInteraction(interaction, now);
   if (message) return { status: "messages", messages: [message], shown };
   return {
@@ -160,6 +171,35 @@ function sendText(
 ): Promise<SendOutcome> {
   const signal = AbortSignal.timeout(sendTimeoutMs);
   return sendTo(account, to, { body: messageOf(text), signal, text }, now);
+}
+
+/** The response to a press: nothing, or a message for the presser alone. */
+function pressed({ text, isClosed }: PressOutcome): string {
+  return isClosed ? JSON.stringify({ type: deferredUpdate }) : onlyForSender(text);
+}
+
+/** Buttons under a message (https://docs.discord.com/developers/components/reference#button). */
+function discordButtons(now: () => number): Buttons {
+  const row = 1;
+  const button = 2;
+  const secondary = 2;
+  return {
+    maxText,
+    maxChoices: 4,
+    fence: "```",
+    ask(account, { text, choices, ...to }) {
+      const keys = choices.map(({ label, data }) => ({
+        ...{ type: button, style: secondary, label, custom_id: data },
+      }));
+      const body = { ...messageOf(text), components: [{ type: row, components: keys }] };
+      return sendTo(account, to, { body, signal: AbortSignal.timeout(sendTimeoutMs), text }, now());
+    },
+    async close(account, { peer, messageId }, text) {
+      const path = `/channels/${channelOf(peer)}/messages/${encodeURIComponent(messageId)}`;
+      const body = { ...messageOf(text), components: [] };
+      return outcomeOf(await callDiscord(account, { method: "PATCH", path, asBot: true, body }));
+    },
+  };
 }
 
 /** Up to 10 MB (https://docs.discord.com/developers/reference#uploading-files). */

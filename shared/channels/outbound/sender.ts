@@ -187,7 +187,7 @@ async function closeQuestion(
   const { channel, account } = target;
   const plain = text(channel);
   const sent = { peer: to.peer, messageId };
-  const closed = await channel.buttons?.close(account, sent, channel.encode?.(plain) ?? plain);
+  const closed = await channel.buttons?.close?.(account, sent, channel.encode?.(plain) ?? plain);
   log("channel.question.closed", { ...logFields(target, { deliveryId: id, part: 0 }), ...closed });
   return closed?.status === "sent" ? messageId : undefined;
 }

@@ -5,6 +5,7 @@ import { accountFields } from "../account.ts";
 import {
   type AccountCheck,
   type AccountSetup,
+  type Buttons,
   type Channel,
   type ChannelAccount,
   type Destination,
@@ -18,6 +19,7 @@ import {
   type WebhookRequest,
 } from "../channel.ts";
 import { hmacSha256, isRecent, isSameSecret } from "../signature.ts";
+import { interactionIn, readSlackPress } from "./slack-action.ts";
 import { callSlack, slackHeaders, slackOrigin } from "./slack-api.ts";
 import { parseSlackCall, readSlackMessage } from "./slack-event.ts";
 import { encodeSlackText } from "./slack-text.ts";
@@ -33,6 +35,11 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
       if (request.method !== "POST") return refused(405, "only POST");
       if (!isSlackSigned(request, account.secrets.signingSecret, now()))
         return refused(401, "wrong signature or timestamp");
+      const interaction = interactionIn(request.body);
+      if (interaction !== undefined) {
+        const press = readSlackPress(interaction);
+        return { status: "messages", messages: [], presses: press ? [press] : [] };
+      }
       const call = parseSlackCall(request.body);
       if (!call) return refused(400, "not a call of the Events API");
       if (call.kind === "verification") {
@@ -43,6 +50,7 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
       return { status: "messages", messages: message ? [message] : [] };
     },
     send,
+    buttons: slackButtons,
     sendFile: (account, { peer, context, file }) => shareFile(account, addressOf(peer, context), file),
     // The Events API has no typing indicator.
     async typing() {},
@@ -66,13 +74,61 @@ export function isSlackSigned(
   return isSameSecret(headers["x-slack-signature"], signature);
 }
 
-async function send(account: ChannelAccount, { peer, text, context }: OutboundMessage): Promise<SendOutcome> {
+function send(account: ChannelAccount, message: OutboundMessage): Promise<SendOutcome> {
+  return post(account, message);
+}
+
+async function post(
+  account: ChannelAccount,
+  { peer, text, context }: OutboundMessage,
+  content: object = {},
+): Promise<SendOutcome> {
   // No previews: Slack would fetch every URL in an answer.
-  const body = { ...addressOf(peer, context), text, unfurl_links: false, unfurl_media: false };
+  const body = { ...addressOf(peer, context), text, ...content, unfurl_links: false, unfurl_media: false };
   const answer = await callSlack(account, "chat.postMessage", { body });
   if (!answer.ok) return answer.failure;
   const posted = v.safeParse(v.object({ ts: v.string() }), answer.body);
   return { status: "sent", ...(posted.success ? { messageId: posted.output.ts } : {}) };
+}
+
+/** Buttons below a section of text (https://docs.slack.dev/reference/block-kit/blocks/actions-block). */
+const slackButtons: Buttons = {
+  maxText: 3000,
+  maxChoices: 4,
+  fence: "```",
+  ask(account, { choices, ...message }) {
+    const elements = choices.map(({ label, data }, index) => ({
+      type: "button",
+      action_id: `choice-${index}`,
+      text: { type: "plain_text", text: label },
+      value: data,
+    }));
+    return post(account, message, { blocks: [section(message.text), { type: "actions", elements }] });
+  },
+  async close(account, { peer, messageId }, text) {
+    const body = {
+      channel: addressOf(peer, undefined).channel,
+      ts: messageId,
+      text,
+      blocks: [section(text)],
+    };
+    const answer = await callSlack(account, "chat.update", { body });
+    return answer.ok ? { status: "sent", messageId } : answer.failure;
+  },
+  async respond(account, { peer, sender }, { text, isClosed }) {
+    if (isClosed) return;
+    const body = {
+      channel: addressOf(peer, undefined).channel,
+      user: sender.id,
+      text: encodeSlackText(text),
+    };
+    await callSlack(account, "chat.postEphemeral", { body });
+  },
+};
+
+/** `verbatim`: no address, name or mention becomes a link. */
+function section(text: string) {
+  return { type: "section", text: { type: "mrkdwn", text, verbatim: true } };
 }
 
 /** Files hosted by Slack need the bot's token, which must not be sent to other servers. */
@@ -152,6 +208,7 @@ async function check(account: ChannelAccount): Promise<AccountCheck> {
 }
 
 async function register(): Promise<Registration> {
-  const todo = "Event Subscriptions → on: paste the URL, subscribe to message.im and app_mention, and save";
+  const todo =
+    "Event Subscriptions → on: paste the URL, subscribe to message.im and app_mention, and save. Interactivity → on: paste it there, too";
   return { status: "manual", todo };
 }

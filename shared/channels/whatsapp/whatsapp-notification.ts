@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
-import type { InboundMessage } from "../channel.ts";
+import { choicePrefix, type InboundMessage, type Press } from "../channel.ts";
 import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
 
 const text = v.optional(v.string());
@@ -13,7 +13,7 @@ const file = v.object({
   voice: v.optional(v.boolean()),
 });
 const media = v.optional(file);
-const choice = v.optional(v.object({ title: text }));
+const choice = v.optional(v.object({ id: text, title: text }));
 
 /**
  * The content fields that are read of a message
@@ -126,6 +126,7 @@ export interface MessageStatus {
 /** The part of a notification for one phone number. */
 export interface WhatsappNotification {
   messages: InboundMessage[];
+  presses: Press[];
   statuses: MessageStatus[];
   /** Number of messages that cannot be parsed or have an ignored type. */
   skipped: number;
@@ -145,12 +146,13 @@ export function readNotification(body: Uint8Array, phoneNumberId: unknown): What
     .flatMap((found) => (found.success ? [found.output] : []))
     .filter(({ metadata }) => metadata.phone_number_id === phoneNumberId);
   const read = values.flatMap((found) => found.messages.map((one) => readMessage(one, found)));
-  const messages = read.filter((one) => one !== undefined);
+  const presses = read.flatMap((one) => (one && "data" in one ? [one] : []));
+  const messages = read.flatMap((one) => (one && !("data" in one) ? [one] : []));
   const statuses = values.flatMap((found) => found.statuses.flatMap(readStatus));
-  return { messages, statuses, skipped: read.length - messages.length };
+  return { messages, presses, statuses, skipped: read.filter((one) => one === undefined).length };
 }
 
-function readMessage(source: unknown, { contacts }: Value): InboundMessage | undefined {
+function readMessage(source: unknown, { contacts }: Value): InboundMessage | Press | undefined {
   const parsed = v.safeParse(message, source);
   if (!parsed.success) return undefined;
   const found = parsed.output;
@@ -160,10 +162,16 @@ function readMessage(source: unknown, { contacts }: Value): InboundMessage | und
   if (id === undefined || found.group_id !== undefined || !content) return undefined;
   const name = contacts.find((one) => one.wa_id === id || one.user_id === id)?.profile?.name;
   const named = name === undefined ? {} : { name };
-  return {
+  const from = {
     eventId: found.id,
     peer: { kind: "dm", id, ...named },
     sender: { id, ...named },
+  };
+  const data = found.interactive?.button_reply?.id;
+  const messageId = found.context?.id;
+  if (data?.startsWith(choicePrefix) && messageId !== undefined) return { ...from, messageId, data };
+  return {
+    ...from,
     messageId: found.id,
     ...contentFields(content),
     timestamp: Number(found.timestamp) * 1000,

@@ -6,6 +6,7 @@ import { accountFields, ownValue } from "../account.ts";
 import {
   type AccountCheck,
   type AccountSetup,
+  type Buttons,
   type Channel,
   type ChannelAccount,
   type Destination,
@@ -44,14 +45,15 @@ export function createWhatsapp({ now = Date.now }: { now?: () => number } = {}):
       if (!isMetaSigned(request, account.secrets.appSecret)) return refused(401, "wrong signature");
       const notification = readNotification(request.body, account.settings.phoneNumberId);
       if (!notification) return refused(400, "not a notification of WhatsApp");
-      const { statuses, skipped } = notification;
+      const { presses, statuses, skipped } = notification;
       const messages = notification.messages.filter((message) => !isStale(account, message, now()));
       const failures = statuses.flatMap((status) => recordStatus(account, status) ?? []);
       if (skipped > 0) log("whatsapp.skipped", { accountId: account.accountId, messages: skipped });
-      return { status: "messages", messages, failures };
+      return { status: "messages", messages, presses, failures };
     },
     send,
     sendFile,
+    buttons: whatsappButtons,
     async typing(account, { replyToId }) {
       if (replyToId === undefined) return;
       const typing_indicator = { type: "text" };
@@ -105,6 +107,21 @@ function recordStatus(
 function send(account: ChannelAccount, { text, ...to }: OutboundMessage): Promise<SendOutcome> {
   return sendTo(account, to, { type: "text", text: { preview_url: false, body: text } });
 }
+
+/**
+ * Reply buttons (https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/interactive-reply-buttons-messages),
+ * with titles of at most 20 characters. WhatsApp cannot change a message that was sent.
+ */
+const whatsappButtons: Buttons = {
+  maxText: 1024,
+  maxChoices: 3,
+  fence: "```",
+  ask(account, { text, choices, ...to }) {
+    const buttons = choices.map(({ label, data }) => ({ type: "reply", reply: { id: data, title: label } }));
+    const interactive = { type: "button", body: { text }, action: { buttons } };
+    return sendTo(account, to, { type: "interactive", interactive });
+  },
+};
 
 async function sendFile(account: ChannelAccount, { file, ...to }: FileMessage): Promise<SendOutcome> {
   const uploaded = await uploadFile(account, file, sendFileTimeoutMs - sendTimeoutMs);

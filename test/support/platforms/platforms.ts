@@ -1,11 +1,11 @@
 import type { ChannelName } from "../../../shared/channels/channels.ts";
-import { directCommand, fileCommand, guildCommand } from "./discord/discord-interactions.ts";
-import { tooManyRequests } from "./discord/discord-methods.ts";
+import { buttonPress, directCommand, fileCommand, guildCommand } from "./discord/discord-interactions.ts";
+import { discordLabels, findMessage, tooManyRequests } from "./discord/discord-methods.ts";
 import { startDiscordServer } from "./discord/discord-server.ts";
 import type { PlatformCall, PlatformFailure, SharedFile } from "./platform-server.ts";
-import { appMention, channelMessage, directMessage } from "./slack/slack-events.ts";
+import { appMention, channelMessage, directMessage, slackPress } from "./slack/slack-events.ts";
 import { slackFile } from "./slack/slack-files.ts";
-import { startSlackServer } from "./slack/slack-server.ts";
+import { slackLabels, startSlackServer } from "./slack/slack-server.ts";
 import { startTelegramServer } from "./telegram/telegram-server.ts";
 import {
   documentUpdate,
@@ -17,7 +17,7 @@ import {
   voiceUpdate,
 } from "./telegram/telegram-updates.ts";
 import { whatsappFile } from "./whatsapp/whatsapp-media.ts";
-import { notify, whatsappMessage } from "./whatsapp/whatsapp-notifications.ts";
+import { notify, whatsappMessage, whatsappPress } from "./whatsapp/whatsapp-notifications.ts";
 import { graphError, startWhatsappServer } from "./whatsapp/whatsapp-server.ts";
 
 /** How a platform refuses the next message: rate limit, server error, or permanently. */
@@ -78,6 +78,8 @@ export interface Platform {
     told(): string[];
     /** The account's field that verifies requests. */
     secret: string;
+    /** The platform cannot change a message; a press is answered by another one. */
+    areFixed?: true;
   };
   /** A part of the platform's error for `never`. */
   neverReason: string;
@@ -182,6 +184,17 @@ export async function startWhatsapp(): Promise<Platform> {
     redelivers: true,
     typing: () => server.typing.length,
     awaiting: () => 0,
+    buttons: {
+      secret: "appSecret",
+      areFixed: true,
+      questions: () =>
+        server.sent.flatMap(({ text, buttons }) =>
+          buttons ? [{ text, labels: buttons.map(({ title }) => title) }] : [],
+        ),
+      press: (label, from = "16505551234") =>
+        whatsappPress(server.sent.findLast(({ buttons }) => buttons)!, label, from),
+      told: () => server.sent.flatMap(({ text, buttons }) => (buttons ? [] : [text])),
+    },
     // This endpoint also marks a message as read.
     refuse: (...how) => server.fail(({ body }) => body?.type === "text", ...how.map((one) => failures[one])),
     close: server.close,
@@ -220,8 +233,20 @@ export async function startSlack(): Promise<Platform> {
       server.deliver(webhookUrl, event, `/slack/${account}`),
     answers: () => server.posted.map(({ text }) => text),
     received: () => server.uploads.flatMap(({ channel, file }) => (channel && file ? [file] : [])),
-    forget: () => void server.posted.splice(0),
+    forget() {
+      for (const list of [server.posted, server.asked, server.whispered]) list.splice(0);
+    },
     redelivers: true,
+    buttons: {
+      secret: "signingSecret",
+      questions: () =>
+        server.asked.map(({ ts }) => {
+          const now = server.posted.find((one) => one.ts === ts)!;
+          return { text: now.blocks?.[0]?.text?.text ?? "", labels: slackLabels(now) };
+        }),
+      press: (label, from = "U061F7AUR") => slackPress(server.asked.at(-1)!, label, from),
+      told: () => server.whispered.map(({ text }) => text),
+    },
     awaiting: () => 0,
     refuse: (...how) => server.fail("chat.postMessage", ...how.map((one) => failures[one])),
     close: server.close,
@@ -273,9 +298,19 @@ export async function startDiscord(): Promise<Platform> {
     received: () => server.uploads,
     forget() {
       server.interactions.clear();
-      server.messages.length = 0;
+      for (const list of [server.messages, server.asked, server.told]) list.length = 0;
     },
     redelivers: false,
+    buttons: {
+      secret: "publicKey",
+      questions: () =>
+        server.asked.map(({ id }) => {
+          const now = findMessage(server, id)!;
+          return { text: now.content, labels: discordLabels(now) };
+        }),
+      press: (label, from = "53908232506183680") => buttonPress(server.asked.at(-1)!, label, from),
+      told: () => server.told,
+    },
     typing: () => server.interactions.size,
     awaiting: () =>
       [...server.interactions.values()].filter(({ original }) => original.content === "").length,

@@ -1,3 +1,5 @@
+import type { DiscordMessage } from "./discord-methods.ts";
+
 /** Builders of interactions (reference: https://docs.discord.com/developers/interactions/receiving-and-responding). */
 
 export interface Interaction {
@@ -57,6 +59,26 @@ export function messageCommand(target: Record<string, unknown>): Interaction {
   const resolved = { messages: { [message.id]: message } };
   const data = { id: "866818195033292851", name: "Ask gsv", type: 3, target_id: message.id, resolved };
   return guildCommand("", { data });
+}
+
+/** A press of the button with this label, in a direct message with the bot. */
+export function buttonPress(message: DiscordMessage, label: string, userId: string): Interaction {
+  const button = (message.components ?? [])
+    .flatMap(({ components }) => components)
+    .find((one) => one.label === label);
+  if (!button) throw new Error(`the message has no button ${label}`);
+  const { channel_id } = message;
+  const data = { id: 3, component_type: 2, custom_id: button.custom_id };
+  const user = { id: userId, username: "someone", discriminator: "0" };
+  return interactionOf({
+    type: 3,
+    data,
+    message,
+    channel_id,
+    channel: { id: channel_id, type: 1 },
+    context: 1,
+    user,
+  });
 }
 
 function commandOf(text: string): Record<string, unknown> {

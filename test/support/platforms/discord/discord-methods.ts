@@ -13,6 +13,18 @@ export interface DiscordMessage {
   content: string;
   attachments: { id: string; filename: string; content_type: string; size: number }[];
   flags: number;
+  components?: DiscordRow[];
+}
+
+/** A row of buttons. */
+interface DiscordRow {
+  type: number;
+  components: { type: number; style: number; label: string; custom_id: string }[];
+}
+
+/** The labels of a message's buttons. */
+export function discordLabels({ components = [] }: DiscordMessage): string[] {
+  return components.flatMap((row) => row.components.map(({ label }) => label));
 }
 
 /** An answered interaction, by its token. */
@@ -31,6 +43,10 @@ export interface DiscordState {
   interactions: Map<string, AnsweredInteraction>;
   /** Messages that the bot sent to channels. */
   messages: DiscordMessage[];
+  /** Messages with buttons, as they were sent. */
+  asked: DiscordMessage[];
+  /** Texts that only those who pressed a button saw. */
+  told: string[];
   /** Channels in which the bot showed "typing". */
   typing: string[];
   /** Channels that the bot cannot see. */
@@ -67,6 +83,12 @@ export function endCall(
     return;
   }
   const { content = "", flags = 0 } = answer.data ?? {};
+  if (type === 3) {
+    // A button: the message is not changed, or is changed later.
+    if (answer.type === 4 && flags === ephemeral) state.told.push(content);
+    else if (answer.type !== 6) throw new Error(`an answer to a button that is none: ${text}`);
+    return;
+  }
   if (answer.type !== 4 && answer.type !== 5) throw new Error(`an answer that is none: ${text}`);
   if (answer.type === 4 && (content === "" || [...content].length > maxContent))
     throw new Error("an answer with no content, or too much");
@@ -81,10 +103,19 @@ const routes: [RegExp, (call: PlatformCall, state: DiscordState, ...ids: string[
   [/^PATCH \/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/, editOriginal],
   [/^POST \/webhooks\/(\d+)\/([^/]+)$/, createFollowup],
   [/^POST \/channels\/(\d+)\/messages$/, createMessage],
+  [/^PATCH \/channels\/(\d+)\/messages\/(\d+)$/, editMessage],
   [/^POST \/channels\/(\d+)\/typing$/, showTyping],
 ];
 
 export function answerDiscord(call: PlatformCall, state: DiscordState): PlatformReply {
+  const reply = answerCall(call, state);
+  const message = reply.body as DiscordMessage | undefined;
+  if (reply.status === 200 && message?.components?.length && !state.asked.some(({ id }) => id === message.id))
+    state.asked.push(structuredClone(message));
+  return reply;
+}
+
+function answerCall(call: PlatformCall, state: DiscordState): PlatformReply {
   if (call.method === "GET" && !call.path.startsWith("/api/")) {
     const file = state.files.get(call.path);
     return file ? download(file) : { status: 404, body: Buffer.from("This content is no longer available.") };
@@ -140,6 +171,27 @@ function createMessage(call: PlatformCall, state: DiscordState, channel = ""): P
   return { status: 200, body: message };
 }
 
+/** The bot may change its messages, also those that answered an interaction. */
+function editMessage(call: PlatformCall, state: DiscordState, channel = "", id = ""): PlatformReply {
+  const refusal = refuseBot(call, state, channel);
+  if (refusal) return refusal;
+  const message = findMessage(state, id);
+  if (message?.channel_id !== channel) return fault(404, 10008, "Unknown Message");
+  const written = writtenIn(call, state);
+  if ("status" in written) return written;
+  Object.assign(message, written);
+  return { status: 200, body: message };
+}
+
+/** A message of the application, as users see it now. */
+export function findMessage(
+  { interactions, messages }: DiscordState,
+  id: string,
+): DiscordMessage | undefined {
+  const answers = [...interactions.values()].flatMap(({ original, followups }) => [original, ...followups]);
+  return [...answers, ...messages].find((one) => one.id === id);
+}
+
 function showTyping(call: PlatformCall, state: DiscordState, channel = ""): PlatformReply {
   const refusal = refuseBot(call, state, channel);
   if (refusal) return refusal;
@@ -167,7 +219,7 @@ const maxContent = 2000;
 /** Maximum size of an application's upload. */
 const maxUpload = 10 * 1024 * 1024;
 
-type Written = Pick<DiscordMessage, "content" | "attachments">;
+type Written = Pick<DiscordMessage, "content" | "attachments" | "components">;
 
 /** The content of a call and its files (https://docs.discord.com/developers/reference#uploading-files). */
 function writtenIn({ body, form }: PlatformCall, state: DiscordState): Written | PlatformReply {
@@ -186,7 +238,28 @@ function writtenIn({ body, form }: PlatformCall, state: DiscordState): Written |
   const attachments = files.map(({ name, type, size }, index) => ({
     ...{ id: String(index), filename: name, content_type: type, size },
   }));
-  return { content, attachments };
+  const components = payload?.components as DiscordRow[] | undefined;
+  if (components && !areRight(components)) return fault(400, 50035, "Invalid Form Body");
+  return { content, attachments, ...(components ? { components } : {}) };
+}
+
+/** A row has at most five buttons; a label has 1 to 80 characters, an id 1 to 100. */
+function areRight(rows: DiscordRow[]): boolean {
+  return rows.every(
+    ({ type, components }) =>
+      type === 1 &&
+      components.length <= 5 &&
+      components.every(
+        ({ type: kind, style, label, custom_id: id }) =>
+          kind === 2 &&
+          style >= 1 &&
+          style <= 4 &&
+          label !== "" &&
+          label.length <= 80 &&
+          id !== "" &&
+          id.length <= 100,
+      ),
+  );
 }
 
 function newMessage(channel_id: string, written: Partial<Written>, flags: number): DiscordMessage {

@@ -31,6 +31,8 @@ export async function startDiscordServer(): Promise<DiscordServer> {
     applicationId: "198622483471925248",
     interactions: new Map(),
     messages: [],
+    asked: [],
+    told: [],
     typing: [],
     closed: new Set(),
     files: new Map(),

@@ -1,3 +1,5 @@
+import type { SlackPost } from "./slack-server.ts";
+
 /** Builders of events as the Events API posts them (reference: https://docs.slack.dev/apis/events-api). */
 
 let lastEvent = 0;
@@ -66,5 +68,30 @@ function message(type: string, text: string) {
     team: "T061EG9R6",
     ts,
     event_ts: ts,
+  };
+}
+
+/** A press of the button with this label ("block_actions"). */
+export function slackPress({ channel, ts, blocks = [] }: SlackPost, label: string, user: string): object {
+  const button = blocks.flatMap(({ elements = [] }) => elements).find(({ text }) => text.text === label);
+  if (!button) throw new Error(`the message has no button ${label}`);
+  const { action_id, value, text } = button;
+  return {
+    type: "block_actions",
+    user: { id: user, username: "someone", team_id: "T061EG9R6" },
+    api_app_id: "A0MDYCDME",
+    container: { type: "message", message_ts: ts, channel_id: channel, is_ephemeral: false },
+    trigger_id: `13345224609.738474920.${++lastEvent}`,
+    channel: { id: channel, name: "directmessage" },
+    actions: [
+      {
+        type: "button",
+        action_id,
+        block_id: "b",
+        value,
+        text,
+        action_ts: `1780000001.${String(++lastEvent)}`,
+      },
+    ],
   };
 }

@@ -16,6 +16,19 @@ export interface SlackPost {
   text: string;
   ts: string;
   thread_ts?: string;
+  blocks?: SlackBlock[];
+}
+
+/** A block of text, or of buttons. */
+interface SlackBlock {
+  type: string;
+  text?: { type: string; text: string };
+  elements?: { type: string; action_id: string; value: string; text: { text: string } }[];
+}
+
+/** The labels of a message's buttons. */
+export function slackLabels({ blocks = [] }: SlackPost): string[] {
+  return blocks.flatMap(({ elements = [] }) => elements.map(({ text }) => text.text));
 }
 
 export interface SlackServer extends PlatformServer {
@@ -23,6 +36,10 @@ export interface SlackServer extends PlatformServer {
   signingSecret: string;
   botUser: string;
   posted: SlackPost[];
+  /** Messages with buttons, as they were posted. */
+  asked: SlackPost[];
+  /** Texts that only one user sees. */
+  whispered: { user: string; text: string }[];
   /** Channels that the bot is not in. */
   closed: Set<string>;
   /** Files that users shared. */
@@ -40,20 +57,32 @@ export async function startSlackServer(): Promise<SlackServer> {
   const botToken = "xoxb-1234567890-0987654321-testTokenOfABot";
   const signingSecret = "5f2d0c7a9be84b1fa3c6d8e7f0a1b2c3";
   const posted: SlackPost[] = [];
+  const asked: SlackPost[] = [];
+  const whispered: SlackServer["whispered"] = [];
   const closed = new Set<string>();
   const files: SlackFiles = new Map();
   const uploads: SlackUpload[] = [];
   const server = await startPlatformServer((call) =>
-    answer(call, { botToken, posted, closed, files, uploads }),
+    answer(call, { botToken, posted, asked, whispered, closed, files, uploads }),
   );
-  const sign: SlackServer["sign"] = (body, at = Math.floor(Date.now() / 1000)) =>
-    signSlack(signingSecret, JSON.stringify(body), at);
+  const sign: SlackServer["sign"] = (body, at = Math.floor(Date.now() / 1000)) => {
+    // Interactions come as a form.
+    if (!("actions" in body)) return signSlack(signingSecret, JSON.stringify(body), at);
+    const signed = signSlack(
+      signingSecret,
+      String(new URLSearchParams({ payload: JSON.stringify(body) })),
+      at,
+    );
+    return { ...signed, headers: { ...signed.headers, "content-type": "application/x-www-form-urlencoded" } };
+  };
   return {
     ...server,
     botToken,
     signingSecret,
     botUser: "U0LAN0Z89",
     posted,
+    asked,
+    whispered,
     closed,
     files,
     uploads,
@@ -76,9 +105,8 @@ export function signSlack(secret: string, body: string, at: number): SignedReque
   };
 }
 
-interface State {
+interface State extends Pick<SlackServer, "posted" | "asked" | "whispered"> {
   botToken: string;
-  posted: SlackPost[];
   closed: Set<string>;
   files: SlackFiles;
   uploads: SlackUpload[];
@@ -89,14 +117,20 @@ function answer(call: PlatformCall, state: State): PlatformReply {
   const ofFiles =
     answerDownload(call, state.files, state.botToken) ?? answerUpload(call, state.uploads, state.botToken);
   if (ofFiles) return ofFiles;
-  const known = ["/api/chat.postMessage", "/api/auth.test"];
-  if (!known.includes(call.path)) return fault("unknown_method");
+  const methods: Record<string, (body: Record<string, unknown>, state: State) => PlatformReply> = {
+    "/api/auth.test": authTest,
+    "/api/chat.postMessage": postMessage,
+    "/api/chat.update": updateMessage,
+    "/api/chat.postEphemeral": whisper,
+  };
+  const method = methods[call.path];
+  if (!method) return fault("unknown_method");
   if (call.method !== "POST" || !call.headers["content-type"]?.startsWith("application/json"))
     return fault("invalid_form_data");
   const { authorization } = call.headers;
   if (!authorization) return fault("not_authed");
   if (authorization !== `Bearer ${state.botToken}`) return fault("invalid_auth");
-  return call.path === "/api/auth.test" ? authTest() : postMessage(call.body ?? {}, state);
+  return method(call.body ?? {}, state);
 }
 
 function authTest(): PlatformReply {
@@ -107,7 +141,7 @@ function authTest(): PlatformReply {
 
 const maxText = 40_000;
 
-function postMessage(body: Record<string, unknown>, { posted, closed }: State): PlatformReply {
+function postMessage(body: Record<string, unknown>, { posted, asked, closed }: State): PlatformReply {
   const { channel, text, thread_ts } = body;
   if (typeof channel !== "string" || !/^[CDG][A-Z0-9]{6,}$/.test(channel)) return fault("channel_not_found");
   if (closed.has(channel)) return fault("not_in_channel");
@@ -119,9 +153,44 @@ function postMessage(body: Record<string, unknown>, { posted, closed }: State): 
     if (body[flag] !== undefined && typeof body[flag] !== "boolean") return fault("invalid_arguments");
   const ts = `1700000000.${String(posted.length + 1).padStart(6, "0")}`;
   const thread = thread_ts === undefined ? {} : { thread_ts: String(thread_ts) };
-  posted.push({ channel, text, ts, ...thread });
+  const blocks = body.blocks as SlackBlock[] | undefined;
+  if (blocks && !areRight(blocks)) return fault("invalid_blocks");
+  posted.push({ channel, text, ts, ...thread, ...(blocks ? { blocks } : {}) });
+  if (slackLabels({ blocks } as SlackPost).length > 0) asked.push(structuredClone(posted.at(-1)!));
   const message = { type: "message", user: "U0LAN0Z89", bot_id: "B0LAN0Z89", text, ts, ...thread };
   return { status: 200, body: { ok: true, channel, ts, message } };
+}
+
+/** A section has at most 3,000 characters; a button has an id of its own, a label and a value (Block Kit). */
+function areRight(blocks: SlackBlock[]): boolean {
+  const buttons = blocks.flatMap(({ elements = [] }) => elements);
+  const ids = new Set(buttons.map(({ action_id }) => action_id));
+  const isShort = blocks.every(({ text }) => !text || (text.text !== "" && text.text.length <= 3000));
+  const areButtons = buttons.every(
+    ({ type, text, value }) => type === "button" && text.text.length <= 75 && value.length <= 2000,
+  );
+  return isShort && areButtons && ids.size === buttons.length;
+}
+
+function updateMessage(body: Record<string, unknown>, { posted }: State): PlatformReply {
+  const { channel, ts, text } = body as { channel?: string; ts?: string; text?: string };
+  const message = posted.find((one) => one.channel === channel && one.ts === ts);
+  if (!message) return fault("message_not_found");
+  if (!text) return fault("no_text");
+  const blocks = body.blocks as SlackBlock[] | undefined;
+  if (blocks && !areRight(blocks)) return fault("invalid_blocks");
+  // Blocks remain unless they are replaced.
+  Object.assign(message, { text, ...(blocks ? { blocks } : {}) });
+  return { status: 200, body: { ok: true, channel, ts, text } };
+}
+
+function whisper(body: Record<string, unknown>, { whispered }: State): PlatformReply {
+  const { channel, user, text } = body as { channel?: string; user?: string; text?: string };
+  if (!channel) return fault("channel_not_found");
+  if (!user || !/^[UW][A-Z0-9]+$/.test(user)) return fault("user_not_in_channel");
+  if (!text) return fault("no_text");
+  whispered.push({ user, text });
+  return { status: 200, body: { ok: true, message_ts: "1700000000.999999" } };
 }
 
 function fault(error: string): PlatformReply {

@@ -1,3 +1,5 @@
+import type { WhatsappSent } from "./whatsapp-server.ts";
+
 /** Builders of notifications (reference: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks). */
 
 const phoneNumberId = "106540352242922";
@@ -14,6 +16,15 @@ export function whatsappMessage(content: string | Record<string, unknown>): What
     timestamp: String(Math.floor(Date.now() / 1000)),
     ...text,
   };
+}
+
+/** A press of the reply button with this label. */
+export function whatsappPress({ id, buttons = [] }: WhatsappSent, label: string, from: string): object {
+  const button_reply = buttons.find(({ title }) => title === label);
+  if (!button_reply) throw new Error(`the message has no button ${label}`);
+  const interactive = { type: "button_reply", button_reply };
+  const context = { from: "15550783881", id };
+  return notify({ ...whatsappMessage({ type: "interactive", interactive, context }), from });
 }
 
 /** A change of a phone number. */

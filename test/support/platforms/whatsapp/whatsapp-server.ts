@@ -23,6 +23,8 @@ export interface WhatsappSent {
   replyTo?: string;
   id: string;
   file?: File;
+  /** Reply buttons. */
+  buttons?: { id: string; title: string }[];
 }
 
 export interface WhatsappServer extends PlatformServer {
@@ -133,8 +135,22 @@ function sendMessage(body: Record<string, unknown>, { sent, away, uploads }: Sta
   if (typeof to !== "string" || (body.to !== undefined && !/^\+?\d{5,15}$/.test(to)))
     return graphError(400, 131009, "Parameter value is not valid");
   const file = shownFile(body, uploads);
-  const text = file ? { body: "" } : (body.text as { body?: unknown; preview_url?: unknown } | undefined);
-  if (!file && (body.type !== "text" || text?.body === "")) return graphError(400, 131008, missing);
+  const buttons = buttonsOf(body);
+  if (buttons === "wrong") return graphError(400, 131009, "Parameter value is not valid");
+  if (buttons && (buttons.text === "" || buttons.text.length > 1024))
+    return graphError(
+      400,
+      131009,
+      "Parameter value is not valid",
+      "Body text length invalid. Min length: 1, Max length: 1024",
+    );
+  const text = file
+    ? { body: "" }
+    : buttons
+      ? { body: buttons.text }
+      : (body.text as { body?: unknown; preview_url?: unknown } | undefined);
+  if (!file && !buttons && (body.type !== "text" || text?.body === ""))
+    return graphError(400, 131008, missing);
   if (typeof text?.body !== "string") return graphError(400, 131008, missing);
   if (text.body.length > maxText)
     return graphError(400, 131009, "Parameter value is not valid", "Param text['body'] must be at most 4096");
@@ -144,9 +160,31 @@ function sendMessage(body: Record<string, unknown>, { sent, away, uploads }: Sta
   if (away.has(to)) return graphError(400, 131047, "(#131047) Re-engagement message", "More than 24 hours");
   const id = `wamid.HBgLTEST${String(sent.length + 1).padStart(8, "0")}=`;
   const replyTo = context ? { replyTo: String(context.message_id) } : {};
-  sent.push({ to, text: text.body, ...replyTo, id, ...(file ? { file } : {}) });
+  sent.push({
+    to,
+    text: text.body,
+    ...replyTo,
+    id,
+    ...(file ? { file } : {}),
+    ...(buttons ? { buttons: buttons.replies } : {}),
+  });
   const contacts = [{ input: to, wa_id: to.replace(/^\+/, "") }];
   return { status: 200, body: { messaging_product: "whatsapp", contacts, messages: [{ id }] } };
+}
+
+/** One to three reply buttons, with different titles of at most 20 characters and ids of at most 256. */
+function buttonsOf({ type, interactive }: Record<string, unknown>) {
+  if (type !== "interactive") return undefined;
+  const { body, action } = interactive as {
+    body?: { text?: string };
+    action?: { buttons?: { type: string; reply: { id: string; title: string } }[] };
+  };
+  const replies = (action?.buttons ?? []).flatMap(({ type: kind, reply }) =>
+    kind === "reply" ? [reply] : [],
+  );
+  const isRight = replies.every(({ id, title }) => title.length <= 20 && id.length <= 256);
+  if (!isRight || replies.length < 1 || replies.length > 3) return "wrong" as const;
+  return { text: body?.text ?? "", replies };
 }
 
 function markRead(body: Record<string, unknown>, { typing }: State): PlatformReply {
