@@ -4,7 +4,7 @@ import type { DayView } from "./day-view.ts";
 import { type Bound, boundPrice, fitLimits, leastPrice, type UsedLimit } from "./fit.ts";
 import type { Hold } from "./paid.ts";
 import { type PricedUsage, type PriceList, priceOf, upperBound } from "./price.ts";
-import { isOwn, isTokens, limitsOf, type Payer, scopesOf } from "./rules.ts";
+import { isOwn, isTokens, limitsOf, type Payer, type Price, scopesOf } from "./rules.ts";
 import { Ledger, type Written } from "./session-ledger.ts";
 
 /** Who pays for a call, and under which conditions. */
@@ -19,11 +19,11 @@ export interface Occasion {
 }
 
 /**
- * Whether a call may begin. `cap`: max tokens of its answer. `reserved`: resolves when the reservation is stored, to the reason
+ * Whether a call may begin. `bound`: what it may cost; `cap`: max tokens of its answer, to fit the limits. `reserved`: resolves when the reservation is stored, to the reason
  * if it was refused; then the call has to end.
  */
 export type Admission =
-  | { status: "admitted"; hold: Hold; cap: number; reserved: Promise<string | undefined> }
+  | { status: "admitted"; hold: Hold; bound: Bound; cap: number; reserved: Promise<string | undefined> }
   | { status: "refused"; error: string };
 
 /** The most that a call can use, and the catalogue's prices of its model. */
@@ -104,27 +104,31 @@ export class SessionAccount {
           outcome === "stored" ? undefined : textOf(outcome, isPublic),
         );
         refused.catch(() => {});
-        return { status: "admitted", hold, cap: fitted.cap, reserved: refused };
+        return { status: "admitted", hold, bound, cap: fitted.cap, reserved: refused };
       }
       const outcome = await reserved;
       if (outcome === "stored")
-        return { status: "admitted", hold, cap: fitted.cap, reserved: Promise.resolve(undefined) };
+        return { status: "admitted", hold, bound, cap: fitted.cap, reserved: Promise.resolve(undefined) };
       this.#ledger.release();
       if (outcome === "lost") return { status: "refused", error: lostText };
       isFresh = true;
     }
   }
 
-  /** Charges a reserved call by the provider's report. "nothing": it was refused. "unknown": the whole reservation is charged. */
+  /**
+   * Charges a reserved call by the provider's report, or by an estimate. "nothing": it was refused. "unknown": the whole
+   * reservation is charged.
+   */
   async charge(
     hold: Hold,
     occasion: Occasion,
     listed: PriceList | undefined,
-    usage: PricedUsage | "nothing" | "unknown",
+    usage: PricedUsage | "nothing" | "unknown" | { estimate: Price },
   ): Promise<void> {
     if (usage === "nothing") return this.release();
     const key = rowKey(occasion);
     if (usage === "unknown") return this.#ledger.charge(hold, key);
+    if ("estimate" in usage) return this.#ledger.charge(hold, key, usage.estimate);
     const { micros, source, savedMicros } = priceOf(
       usage,
       listed,

@@ -95,7 +95,7 @@ export class Ledger {
   }
 
   /** Charges a reserved call. @param key of its row in the reports. Without a price: all that was reserved */
-  charge(hold: Hold, key: string, price: Price = hold, row = interruptedRow(hold)): void {
+  charge(hold: Hold, key: string, price: Price = hold, row = estimatedRow(price)): void {
     this.#paid = charge(this.#now, hold, price);
     const before = this.#rows.get(key);
     this.#rows.set(
@@ -285,4 +285,4 @@ function interruptedKey({ scopes }: Hold): string {
 }
 
 /** The row of a call whose usage nobody knows. */
-const interruptedRow = ({ micros }: Hold): readonly number[] => [1, 0, 0, 0, 0, micros, 1, 0];
+const estimatedRow = ({ micros }: Price): readonly number[] => [1, 0, 0, 0, 0, micros, 1, 0];

@@ -8,13 +8,12 @@ import type {
 } from "@earendil-works/pi-ai";
 import { toWire, type WireRules } from "../../../shared/objects/wire-messages.ts";
 import type { AssistantMessage, PiUsage, ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { piUsage } from "../../../shared/protocol/stored-message.ts";
 import { bedrockProvider, compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
-import type { PricedUsage } from "../../../shared/spend/price.ts";
+import { type Billed, billedFor, usageOf } from "./billing.ts";
 import type { Deadline } from "./deadline.ts";
 import type { FailedCall } from "./failure-sentence.ts";
 import type { ModelCall, ModelOutcome } from "./model-call.ts";
-import { explainFailure, isRefused, passingOf } from "./model-failure.ts";
+import { explainFailure, isUnsent, passingOf } from "./model-failure.ts";
 import { providerWords } from "./provider-error-text.ts";
 import { loadCallTools } from "./providers.ts";
 import type { Resolved } from "./resolve-model.ts";
@@ -27,9 +26,6 @@ import { type ResponseWatch, watchResponses } from "./response-watch.ts";
 export type Asked =
   | Exclude<ModelOutcome, { status: "failed" }>
   | (Extract<ModelOutcome, { status: "failed" }> & { passing?: { waitMs?: number; brief?: string } });
-
-/** What the provider bills for an attempt: by its report, nothing for a request that it refused, or nobody knows. */
-export type Billed = PricedUsage | "nothing" | "unknown";
 
 /** Calls the provider once. `call.messages` contain the images themselves. Does not throw when the provider fails. */
 export async function askOnce(
@@ -53,7 +49,7 @@ export async function askOnce(
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
     const asked = call.signal.aborted ? ({ status: "aborted" } as const) : failed(providerWords(words));
-    return { asked, billed: watch.unreachable === undefined ? "unknown" : "nothing" };
+    return { asked, billed: isUnsent(words, watch) ? "nothing" : "unknown" };
   }
 }
 
@@ -101,30 +97,6 @@ function outcomeOf(
   return { status: "answered", message: toStored(message, usageOf(message, model, watch)) };
 }
 
-/** The usage with the price list's cost, or the one that the server reports. */
-function usageOf({ usage }: PiReply, model: Model<Api>, { cost: reported }: ResponseWatch): PiUsage {
-  const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
-  const cost = hasPrice(model) ? usage.cost : reported;
-  return piUsage({
-    input,
-    output,
-    cacheRead,
-    cacheWrite,
-    totalTokens,
-    ...(cost === undefined ? {} : { cost }),
-  });
-}
-
-/** A stopped or broken answer has no usage, or only a part of it. */
-function billedFor(message: PiReply, model: Model<Api>, watch: ResponseWatch): Billed {
-  const { stopReason, usage } = message;
-  if (stopReason === "error" && isRefused(message, watch)) return "nothing";
-  const isWhole = stopReason !== "error" && stopReason !== "aborted" && usage.totalTokens > 0;
-  if (!isWhole) return "unknown";
-  const { cacheWrite1h } = usage;
-  return { ...usageOf(message, model, watch), ...(cacheWrite1h === undefined ? {} : { cacheWrite1h }) };
-}
-
 function fault(
   message: PiReply,
   overflow: boolean,
@@ -167,11 +139,6 @@ function failed(error: string) {
 
 function toTool({ name, description, inputSchema }: ToolDefinition): Tool {
   return { name, description, parameters: inputSchema };
-}
-
-/** Whether the catalogue has a price for the model. Unknown models have zeros there, and so do plans that do not bill by token. */
-function hasPrice({ cost }: Model<Api>): boolean {
-  return cost.input > 0 || cost.output > 0;
 }
 
 /** A reply as the transcript stores it: everything that the provider needs to see again, without the client's diagnostics. */

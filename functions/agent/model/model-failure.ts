@@ -18,7 +18,15 @@ const lasting =
 const passing =
   /throttl|overload|unavailable|internal ?server ?error|model ?stream ?error|try again|ended without|terminated|aborted|socket|network|connect|timed? ?out|fetch failed|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|http2/i;
 
-type FailedReply = Pick<PiReply, "errorMessage" | "rawStopReason" | "content" | "usage" | "api">;
+/** Errors of a connection that was never made, and of missing credentials: no request was sent. */
+const unsent =
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|connect ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|CERT_|SELF_SIGNED|could not load credentials/i;
+
+/** Statuses of gateways whose patience has ended: the model behind them may have answered. */
+const gaveUp = [408, 504, 524];
+
+type FailedReply = Pick<PiReply, "errorMessage" | "rawStopReason" | "content" | "usage" | "api"> &
+  Pick<PiReply, "diagnostics">;
 
 /** Explains a failure. `error` is the run's error; `brief` is the short reason of a repeat. */
 export function explainFailure(
@@ -79,10 +87,30 @@ export function passingOf(reply: FailedReply, watch: ResponseWatch): { waitMs?: 
   return waitMs === undefined ? {} : { waitMs };
 }
 
-/** Whether the provider refused the request, or was not reached: nothing was generated, and nothing is billed. */
-export function isRefused({ errorMessage = "", content }: FailedReply, watch: ResponseWatch): boolean {
-  const { status = statusIn(errorMessage), unreachable = unreachableIn(errorMessage, status) } = watch;
-  return content.length === 0 && (unreachable !== undefined || (status !== undefined && status >= 400));
+/** Whether the provider refused the request, or never got it: nothing was generated, and nothing is billed. */
+export function isRefused(reply: FailedReply, watch: ResponseWatch): boolean {
+  const status = statusOf(reply, watch);
+  if (reply.content.length > 0) return false;
+  if (status !== undefined) return status >= 400 && !gaveUp.includes(status);
+  return isUnsent(reply.errorMessage ?? "", watch);
+}
+
+/** Whether nobody knows how much the model has answered. */
+export function mayHaveAnswered(reply: FailedReply, watch: ResponseWatch): boolean {
+  return reply.content.length === 0 && gaveUp.includes(statusOf(reply, watch) ?? 0);
+}
+
+/** Whether no request was sent. @param words the error */
+export function isUnsent(words: string, { unreachable = "" }: ResponseWatch): boolean {
+  return unsent.test(unreachable) || unsent.test(words);
+}
+
+/** Bedrock's client reports the status only here. */
+function statusOf({ diagnostics = [], errorMessage = "" }: FailedReply, watch: ResponseWatch) {
+  const [reported] = diagnostics.flatMap(({ details }) =>
+    details?.status === undefined ? [] : [details.status],
+  );
+  return watch.status ?? (reported === undefined ? statusIn(errorMessage) : Number(reported));
 }
 
 function isPassing(

@@ -1,4 +1,5 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { boundPrice } from "../../../shared/spend/fit.ts";
 import { promptCharacters, tokenRate, totalCharacters } from "../context/context-size.ts";
 import { type Asked, askOnce } from "./ask-model.ts";
 import type { Deadline } from "./deadline.ts";
@@ -17,13 +18,17 @@ export async function paidCall(resolved: Resolved, call: ModelCall, deadline: De
   const size = { ...sizeOf(resolved, call), listed: model.cost };
   const admission = account.prepared() ?? (await account.admit(occasion, size));
   if (admission.status === "refused") return refused(admission.error);
-  const { hold, cap } = admission;
+  const { hold, cap, bound } = admission;
   const limited = { ...resolved, model: { ...model, maxTokens: Math.min(model.maxTokens, cap) } };
   const { asked, billed } = await untilRefused(admission, deadline, (until) =>
     askOnce(limited, { ...call, ...limitOf(call, cap) }, until),
   );
   const error = await admission.reserved;
-  await account.charge(hold, occasion, model.cost, billed);
+  const charged =
+    typeof billed === "object" && "streamedTokens" in billed
+      ? { estimate: boundPrice({ ...bound, cap: Math.min(cap, billed.streamedTokens) }) }
+      : billed;
+  await account.charge(hold, occasion, model.cost, charged);
   return error === undefined ? asked : refused(error);
 }
 
