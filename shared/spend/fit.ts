@@ -55,12 +55,24 @@ export function fitLimits(limits: readonly UsedLimit[], bound: Bound, sessions: 
       left <= Math.max(farShare * limit.max, farCalls * Math.max(1, sessions) * need)
     )
       isFar = false;
-    const input = ofTokens ? bound.inputTokens : bound.inputMicros;
-    const perToken = ofTokens ? 1 : bound.microsPerOutputToken;
-    const room = left - input;
-    const fits = perToken > 0 ? Math.floor(room / perToken) : room >= 0 ? bound.cap : 0;
+    const fits = capWithin(
+      left,
+      ofTokens ? { ...bound, inputMicros: bound.inputTokens, microsPerOutputToken: 1 } : bound,
+    );
     if (fits < Math.min(minCap, bound.cap)) return { reached: limit };
     cap = Math.min(cap, fits);
   }
   return { cap, isFar };
+}
+
+/** The most tokens of an answer with which a call costs no more than `left`; below 0 if there is none. */
+function capWithin(left: number, bound: Bound): number {
+  const { inputMicros, microsPerOutputToken, cap } = bound;
+  const price = (cap: number) => boundPrice({ ...bound, cap }).micros;
+  if (price(cap) <= left) return cap;
+  if (microsPerOutputToken === 0) return -1;
+  let fits = Math.floor((left - inputMicros) / microsPerOutputToken);
+  // The price is rounded up.
+  while (fits >= 0 && price(fits) > left) fits -= 1;
+  return fits;
 }

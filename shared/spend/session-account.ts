@@ -7,6 +7,9 @@ import { type PricedUsage, type PriceList, priceOf, upperBound } from "./price.t
 import { isOwn, isTokens, limitsOf, type Payer, type Price, scopesOf } from "./rules.ts";
 import { Ledger, type Written } from "./session-ledger.ts";
 
+/** Attempts to reserve a call: others have reserved theirs in between. */
+const maxTries = 5;
+
 /** Who pays for a call, and under which conditions. */
 export interface Occasion {
   payer: Payer;
@@ -75,7 +78,8 @@ export class SessionAccount {
     const bound = boundOf(occasion, size, budgets);
     if (!bound) return { status: "refused", error: isPublic ? publicText : unpricedText(occasion.model) };
     let isFresh = false;
-    for (;;) {
+    let outcome: Written = "lost";
+    for (let tries = 0; tries < maxTries; tries++) {
       const sums = await this.#ledger.sums(isFresh ? 0 : undefined);
       if (payer.runId !== undefined) this.#ledger.enterRun(payer.runId);
       const limits = limitsOf(rules, payer, extraOf(sums));
@@ -106,13 +110,14 @@ export class SessionAccount {
         refused.catch(() => {});
         return { status: "admitted", hold, bound, cap: fitted.cap, reserved: refused };
       }
-      const outcome = await reserved;
+      outcome = await reserved;
       if (outcome === "stored")
         return { status: "admitted", hold, bound, cap: fitted.cap, reserved: Promise.resolve(undefined) };
       this.#ledger.release();
-      if (outcome === "lost") return { status: "refused", error: lostText };
+      if (outcome === "lost") break;
       isFresh = true;
     }
+    return { status: "refused", error: textOf(outcome, isPublic) };
   }
 
   /**
@@ -178,8 +183,8 @@ const unpricedText = (model: string) =>
 const deferredText = "budget: put off, because a limit is near";
 const lostText = "budget: the session was taken over";
 
-function textOf(outcome: Exclude<Written, "stored">, isPublic: boolean): string {
-  if (outcome === "lost") return lostText;
+function textOf(outcome: Written, isPublic: boolean): string {
+  if (typeof outcome === "string") return lostText;
   const { limit, day } = outcome;
   return refusalText(limit, day, Math.max(0, limit.used - limit.max), { isPublic });
 }

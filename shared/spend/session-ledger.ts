@@ -19,7 +19,7 @@ import {
   reserve,
   writePaid,
 } from "./paid.ts";
-import { isOwn, type Limit, type Price } from "./rules.ts";
+import { isOwn, isTokens, type Limit, type Price } from "./rules.ts";
 
 /** Attempts to change the day's item: each fails only because another process has changed it. */
 const maxTries = 50;
@@ -215,9 +215,10 @@ export class Ledger {
         entry.n += 1;
         this.#paid = { ...paid, n: entry.n };
       }
-      const shared = paid.hold
-        ? limits.filter(({ scope, rule }) => !isOwn(scope) && rule.atLimit !== "warn")
-        : [];
+      const { hold } = paid;
+      const shared = limits.filter(
+        ({ scope, rule }) => hold && holds(hold, scope) && !isOwn(scope) && rule.atLimit !== "warn",
+      );
       const passed = this.used(shared, sums).find(({ used, max }) => used > max);
       if (passed) {
         if (tries > 0) return { limit: passed, day };
@@ -277,6 +278,9 @@ interface Closing {
   paid: Paid;
   found: Found | undefined;
 }
+
+/** Whether a reservation adds something to a sum: a free call passes each limit in dollars. */
+const holds = ({ micros, tokens }: Hold, scope: string) => (isTokens(scope) ? tokens : micros) > 0;
 
 /** The row of a call that an earlier holder of the lease has begun. */
 function interruptedKey({ scopes }: Hold): string {

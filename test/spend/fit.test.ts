@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import type { Configuration } from "../../shared/configuration/schema.ts";
+import type { SessionAccount } from "../../shared/spend/session-account.ts";
+import { newPayment } from "../support/payment.ts";
+
+const limited = (usd: number) => ({
+  rules: [
+    { id: "day", scope: "all", per: "day", usd, atLimit: "refuse" },
+  ] satisfies Configuration["budgets"]["rules"],
+});
+
+const payer = { kind: "turn", agentId: "main", sessionKey: "agent:main:main" } as const;
+
+/** Reserves a call of 1,000 tokens of input. */
+function admit(account: SessionAccount, maxTokens: number) {
+  return account.admit({ payer, model: "p/m" }, { inputTokens: 1000, maxTokens });
+}
+
+it("a lowered call never costs more than what is left, although its price is rounded up", async () => {
+  const { account } = newPayment({ ...limited(0.001559), prices: { "p/m": { input: 0.07, output: 1.1 } } });
+  const admission = await admit(account, 4000);
+  expect(admission).toMatchObject({ status: "admitted", cap: 1289 });
+  expect(admission.status === "admitted" && admission.hold.micros).toBeLessThanOrEqual(1559);
+});
+
+it("a free model answers although the limit in dollars was passed", async () => {
+  const prices = { "p/m": { input: 5, output: 25 } };
+  const budgets = { ...limited(10), prices };
+  const { account } = newPayment(budgets);
+  const dear = await admit(account, 4000);
+  if (dear.status === "admitted")
+    await account.charge(dear.hold, { payer, model: "p/m" }, undefined, "unknown");
+  Object.assign(budgets, limited(0.01), { prices: { "p/m": { input: 0, output: 0 } } });
+  expect(await admit(account, 4000)).toMatchObject({ status: "admitted", cap: 4000 });
+});
