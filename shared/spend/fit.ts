@@ -3,10 +3,10 @@ import { isOwn, isTokens, type Limit, type Price } from "./rules.ts";
 /** Below this many tokens of an answer a limit counts as reached. */
 const minCap = 1024;
 
-/** Left is far from a limit above this share of it … */
-const farShare = 0.2;
+/** A limit is near if less than this share of it is left. */
+const nearShare = 0.2;
 
-/** … and above this many upper bounds for each session of the day. */
+/** It is far if more than that is left, and more than this many upper bounds for each session of the day. */
 const farCalls = 2;
 
 /** The upper bound of a call. */
@@ -24,10 +24,10 @@ export interface UsedLimit extends Limit {
 }
 
 /**
- * Whether a call fits its limits. `isFar`: it may begin while it is being reserved. `cap`: max tokens of the answer, lowered so
- * that the call fits.
+ * Whether a call fits its limits. `cap`: max tokens of the answer, lowered so that the call fits. `isFar`: it may begin while it
+ * is being reserved. `isNear`: a call that can wait has to.
  */
-export type Fit = { cap: number; isFar: boolean } | { reached: UsedLimit };
+export type Fit = { cap: number; isFar: boolean; isNear: boolean } | { reached: UsedLimit };
 
 /** The most that a call may cost. */
 export function boundPrice({ inputTokens, inputMicros, microsPerOutputToken, cap }: Bound): Price {
@@ -43,7 +43,7 @@ export function leastPrice(bound: Bound): Price {
 export function fitLimits(limits: readonly UsedLimit[], bound: Bound, sessions: number): Fit {
   const price = boundPrice(bound);
   let { cap } = bound;
-  let isFar = true;
+  let [isFar, isNear] = [true, false];
   for (const limit of limits) {
     if (limit.rule.atLimit === "warn") continue;
     const ofTokens = isTokens(limit.scope);
@@ -52,9 +52,10 @@ export function fitLimits(limits: readonly UsedLimit[], bound: Bound, sessions: 
     const left = limit.max - limit.used;
     if (
       isOwn(limit.scope) === undefined &&
-      left <= Math.max(farShare * limit.max, farCalls * Math.max(1, sessions) * need)
+      left <= Math.max(nearShare * limit.max, farCalls * Math.max(1, sessions) * need)
     )
       isFar = false;
+    if (left - need < nearShare * limit.max) isNear = true;
     const fits = capWithin(
       left,
       ofTokens ? { ...bound, inputMicros: bound.inputTokens, microsPerOutputToken: 1 } : bound,
@@ -62,7 +63,7 @@ export function fitLimits(limits: readonly UsedLimit[], bound: Bound, sessions: 
     if (fits < Math.min(minCap, bound.cap)) return { reached: limit };
     cap = Math.min(cap, fits);
   }
-  return { cap, isFar };
+  return { cap, isFar, isNear };
 }
 
 /** The most tokens of an answer with which a call costs no more than `left`; below 0 if there is none. */

@@ -85,7 +85,7 @@ export class SessionAccount {
       const limits = limitsOf(rules, payer, extraOf(sums));
       const used = this.#ledger.used(limits, sums);
       const fitted = fitLimits(used, bound, sums.day.entries.size);
-      if ("reached" in fitted || (isDeferrable && !fitted.isFar)) {
+      if ("reached" in fitted || (isDeferrable && fitted.isNear)) {
         // A limit may have been raised, and reservations may have been settled, since the sums were read.
         if (!isFresh) {
           isFresh = true;

@@ -24,6 +24,9 @@ const maxChunks = 12;
 /** Max characters of each tool result: the messages around it usually say what is worth remembering. */
 const maxOfResult = 2000;
 
+/** Max tokens of an answer, more than `maxMemories` needs, so that a call reserves little. */
+const maxAnswer = 8192;
+
 /** Max characters that one extraction adds to a day's notes. */
 const maxMemories = 20_000;
 
@@ -63,6 +66,7 @@ export async function extractMemories(
     const outcome = await agent.callModel({
       payment,
       model,
+      maxTokens: maxAnswer,
       systemPrompt,
       messages: [{ role: "user", content: text, timestamp: state.updatedAt }],
       tools: [],
