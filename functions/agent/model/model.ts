@@ -107,10 +107,12 @@ function repeating(wait: Wait): Ask {
   };
 }
 
-/** Whether an answer was cut off at our default limit rather than a configured one. */
+/** Whether an answer was cut off at our default limit, rather than at a configured one or at the lower one of a budget. */
 function isCutByDefault(asked: Asked, { maxTokens, model }: Resolved, call: ModelCall): boolean {
   if (maxTokens === undefined || call.maxTokens !== undefined || maxTokens >= model.maxTokens) return false;
-  return asked.status === "answered" && asked.message.stopReason === "length";
+  if (asked.status !== "answered" || asked.message.stopReason !== "length") return false;
+  // Some servers report no tokens.
+  return (asked.message.usage?.output || maxTokens) >= maxTokens;
 }
 
 function announce(

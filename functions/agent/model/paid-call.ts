@@ -21,7 +21,13 @@ export async function paidCall(resolved: Resolved, call: ModelCall, deadline: De
   const { hold, cap, bound } = admission;
   const limited = { ...resolved, model: { ...model, maxTokens: Math.min(model.maxTokens, cap) } };
   const { asked, billed } = await untilRefused(admission, deadline, (until) =>
-    askOnce(limited, { ...call, ...limitOf(call, cap) }, until),
+    askOnce(
+      limited,
+      cap < size.maxTokens
+        ? { ...call, maxTokens: Math.min(call.maxTokens ?? resolved.maxTokens ?? cap, cap) }
+        : call,
+      until,
+    ),
   );
   const error = await admission.reserved;
   const charged =
@@ -36,10 +42,6 @@ export async function paidCall(resolved: Resolved, call: ModelCall, deadline: De
 export const nameOf = ({ provider, id }: ModelConfiguration) => `${provider}/${id}`;
 
 const refused = (error: string) => ({ status: "failed", error, overflow: false }) as const;
-
-function limitOf({ maxTokens }: ModelCall, cap: number) {
-  return maxTokens === undefined ? {} : { maxTokens: Math.min(maxTokens, cap) };
-}
 
 /** The most that an attempt can use. Clients add the thinking to a limit, up to the model's own. */
 function sizeOf({ model, maxTokens }: Resolved, call: ModelCall) {

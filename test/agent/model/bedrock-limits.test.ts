@@ -33,7 +33,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-async function call(more: Partial<ModelConfiguration> = {}, maxTokens?: number) {
+async function call(more: Partial<ModelConfiguration> = {}, maxTokens?: number, payment = newPayment()) {
   const repeats: Repeat[] = [];
   const configuration = { load: async () => defaults };
   const callModel = createCallModel(
@@ -41,7 +41,7 @@ async function call(more: Partial<ModelConfiguration> = {}, maxTokens?: number) 
     createMediaCache(createMemoryBucket()),
   );
   const outcome = await callModel({
-    payment: newPayment(),
+    payment,
     model: { ...defaults.model, baseUrl: server.url, ...more },
     ...(maxTokens === undefined ? {} : { maxTokens }),
     systemPrompt: "",
@@ -65,7 +65,7 @@ it("a call reserves 16,384 tokens of the account's quota for its answer", async 
 });
 
 it("an answer that is cut off there is requested again with the model's own limit, and clients see the repeat", async () => {
-  replies = [{ text: "the whole", stopReason: "length" }];
+  replies = [{ text: "the whole", stopReason: "length", usage: { output: 16_384 } }];
   const { outcome, asked, repeats } = await call();
   expect(asked[0]).toBe(16_384);
   expect(asked[1]).toBeGreaterThan(16_384);
@@ -81,6 +81,15 @@ it.each<[string, Partial<ModelConfiguration>, number | undefined]>([
   replies = [{ text: "the whole", stopReason: "length" }];
   const { outcome, asked } = await call(more, maxTokens);
   expect(asked).toEqual([5000]);
+  expect(outcome.status === "answered" && textOf(outcome.message)).toBe("the whole");
+});
+
+it("an answer that a budget's limit has cut is not paid for a second time", async () => {
+  const payment = newPayment({ rules: [{ id: "day", scope: "all", usd: 0.02, atLimit: "refuse" }] });
+  replies = [{ text: "the whole", stopReason: "length", usage: { output: 2000 } }];
+  const { outcome, asked } = await call({}, undefined, payment);
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toBeLessThan(16_384);
   expect(outcome.status === "answered" && textOf(outcome.message)).toBe("the whole");
 });
 
