@@ -8,6 +8,7 @@ import {
   type ToolApproval,
   toolApproval,
 } from "../configuration/tool-approval.ts";
+import { kindOf } from "../origins/origins.ts";
 import { classOf, type JudgedCall } from "./classes.ts";
 import { whyGuarded } from "./guard-mode.ts";
 import { parseSimple, possibleCommands } from "./simple-command.ts";
@@ -84,7 +85,8 @@ function applies(rule: ApprovalRule, call: JudgedCall, origins: readonly string[
   const { tool, node, origin, when = [], decision } = rule;
   if (node !== undefined && node !== call.node) return false;
   if (!matchesName(tool, call.tool)) return false;
-  if (origin && !origin.some((pattern) => origins.some((one) => matchesName(pattern, one)))) return false;
+  const isOf = (pattern: string) => origins.some((one) => matchesOrigin(pattern, one, decision));
+  if (origin && !origin.some(isOf)) return false;
   return when.every((condition) => {
     const value = valueAt(call.args, condition.path);
     if (condition.path !== "command" || typeof value !== "string") return holds(condition, value);
@@ -92,6 +94,14 @@ function applies(rule: ApprovalRule, call: JudgedCall, origins: readonly string[
     if (decision !== "allow") return possibleCommands(value).some((command) => holds(condition, command));
     return parseSimple(value) !== undefined && holds(condition, value.trim());
   });
+}
+
+/** Compares an origin. `web:*` stands for many hosts: any of them may be the one that a rule forbids or asks about. */
+function matchesOrigin(pattern: string, origin: string, decision: ApprovalRule["decision"]): boolean {
+  if (matchesName(pattern, origin)) return true;
+  if (decision === "allow" || !origin.endsWith(":*")) return false;
+  const [kind = "", wildcard] = kindOf(pattern).split("*");
+  return wildcard === undefined ? kind === kindOf(origin) : origin.startsWith(kind);
 }
 
 /** Compares names, where `*` stands for any characters. */

@@ -67,6 +67,21 @@ describe("a rule", () => {
     expect(await decide(limited, bash("ls"), ["machine:pi"])).toBe("allow");
     expect(await decide(limited, { ...bash("ls"), node: "other" }, ["web:a.org"])).toBe("allow");
   });
+
+  it.each(["web:evil.org", "w*:evil.org", "*.org", "web:*"])(
+    "that denies after words of %s denies after those of many hosts",
+    async (origin) => {
+      const limited = policy({ mode: "ask", rules: [rule("deny", ".", { origin: [origin] })] });
+      expect(await decide(limited, bash("make x"), ["web:*"])).toBe("deny");
+      if (origin !== "*.org") expect(await decide(limited, bash("make x"), ["guest:*"])).toBe("ask");
+    },
+  );
+
+  it("that allows after words of a host does not allow after those of many", async () => {
+    const limited = policy({ mode: "ask", rules: [rule("allow", ".", { origin: ["web:good.org"] })] });
+    expect(await decide(limited, bash("make x"), ["web:good.org"])).toBe("allow");
+    expect(await decide(limited, bash("make x"), ["web:*"])).toBe("ask");
+  });
 });
 
 describe("settings", () => {

@@ -7,7 +7,7 @@ import { durationMs } from "../../../shared/configuration/duration.ts";
 import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
-import type { Run, WaitingApproval } from "../../../shared/session/run.ts";
+import { type Run, type WaitingApproval, wordsRead } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { isSuperseded } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
@@ -100,14 +100,9 @@ export async function requestAgain(
 ): Promise<Approval> {
   const bound = bind(turn, call);
   const policy = policyOf(turn.configuration, turn.agentId);
-  const decision = await judge(policy, bound.judged, originsOf(where.run), async () => false);
+  const decision = await judge(policy, bound.judged, wordsRead(where.run), async () => false);
   const request = requestOf(createdAt, turn, where, call, bound, decision);
   return { ...request, id, hash, until };
-}
-
-/** Whose words a run has read, besides the owner's. */
-function originsOf({ origins = [] }: Pick<Run, "origins">): readonly string[] {
-  return origins;
 }
 
 /** Decides about one call by the policy, the origins of the run's words, and the owner's earlier answers. */
@@ -118,7 +113,7 @@ function decide(
   { judged, equalHash }: Bound,
 ): Promise<Decision> {
   const isGranted = () => useGrant(table, equalHash, { sessionKey, runId: run.runId }, now());
-  return judge(policyOf(configuration, agentId), judged, originsOf(run), isGranted);
+  return judge(policyOf(configuration, agentId), judged, wordsRead(run), isGranted);
 }
 
 /**
@@ -137,7 +132,7 @@ export async function checkAllowed(
   const decision = await judge(
     policyOf(turn.configuration, turn.agentId),
     judged,
-    originsOf(run),
+    wordsRead(run),
     async () => true,
   );
   if (decision.decision === "deny")
@@ -160,7 +155,7 @@ export async function checkAllowed(
     },
     ...(judged.node === undefined ? {} : { node: judged.node }),
     ...(scope === "always" ? {} : { sessionKey, runId: run.runId }),
-    ...{ origins: [...originsOf(run)], createdBy: by, createdAt: at, uses: 0 },
+    ...{ origins: [...wordsRead(run)], createdBy: by, createdAt: at, uses: 0 },
   };
   return { grant, equalHash };
 }
@@ -206,7 +201,7 @@ function requestOf(
   return {
     ...{ id: idOfHash(hash), kind: "tool", state: "open", hash, sessionKey },
     ...{ runId: run.runId, step: run.step, callId: call.id },
-    ...{ tool: judged.tool, args: { ...judged.args }, why, origins: [...originsOf(run)] },
+    ...{ tool: judged.tool, args: { ...judged.args }, why, origins: [...wordsRead(run)] },
     ...(judged.node === undefined ? {} : { node: judged.node }),
     ...(everyTime ? { everyTime } : {}),
     ...{ createdAt: now, until: now + waitMs },

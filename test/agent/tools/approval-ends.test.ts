@@ -3,13 +3,14 @@ import { listRequests, putRequest } from "../../../shared/approvals/requests.ts"
 import { setRequestsAside } from "../../../shared/approvals/withdraw.ts";
 import type { Origin } from "../../../shared/session/inbox-entry.ts";
 import { metaKey } from "../../../shared/session/state.ts";
-import { set } from "../../../shared/world/expression.ts";
+import { remove, set } from "../../../shared/world/expression.ts";
 import { Killed } from "../bench.ts";
 import {
   answer,
   asked,
   askingForProbe,
   events,
+  fire,
   invoke,
   now,
   on,
@@ -63,6 +64,16 @@ describe("a later message of the owner", () => {
 
 const listed = async () =>
   (await listRequests(on.state.table, now(), 5, on.sessionKey)).map(({ state }) => state);
+
+describe("a run that an earlier version began", () => {
+  it("may have read anybody's words", async () => {
+    await asked(probe);
+    await on.state.table.update(metaKey(on.sessionKey), [remove(["run", "origins"])]);
+    await fire("approval-reminder");
+    await invoke();
+    expect(events("approval.requested")).toMatchObject([{ origins: [] }, { origins: ["unknown"] }]);
+  });
+});
 
 describe("a request that nobody closed", () => {
   it("is closed where its run fails, and no answer counts", async () => {
