@@ -134,7 +134,7 @@ async function sizeOf(
 const timeOverText = "this job's time limit is over";
 
 /** Milliseconds that a run may still take; infinite when its task sets no limit. */
-function timeLeft({ task, startedAt }: Pick<Run, "task" | "startedAt">, now: number): number {
+export function timeLeft({ task, startedAt }: Pick<Run, "task" | "startedAt">, now: number): number {
   const timeoutMs = task?.kind === "cron" ? task.timeoutMs : undefined;
   return timeoutMs === undefined ? Number.POSITIVE_INFINITY : startedAt + timeoutMs - now;
 }

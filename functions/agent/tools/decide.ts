@@ -12,6 +12,7 @@ import type { SessionState } from "../../../shared/session/state.ts";
 import { isSuperseded } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
 import type { TurnContext } from "../context/model-request.ts";
+import { timeLeft } from "../model-step.ts";
 import type { PlannedCall } from "./tool-calls.ts";
 
 /** Max requests that one reply opens, and that wait in all sessions. */
@@ -204,6 +205,7 @@ function requestOf(
     ...{ tool: judged.tool, args: { ...judged.args }, why, origins: [...wordsRead(run)] },
     ...(judged.node === undefined ? {} : { node: judged.node }),
     ...(everyTime ? { everyTime } : {}),
-    ...{ createdAt: now, until: now + waitMs },
+    // A job that waits is one that runs: it ends at its time limit, and no answer counts later.
+    ...{ createdAt: now, until: now + Math.min(waitMs, Math.max(0, timeLeft(run, now))) },
   };
 }

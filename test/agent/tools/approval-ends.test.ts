@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { listRequests, putRequest } from "../../../shared/approvals/requests.ts";
 import { setRequestsAside } from "../../../shared/approvals/withdraw.ts";
+import { textOf } from "../../../shared/protocol/messages.ts";
 import type { Origin } from "../../../shared/session/inbox-entry.ts";
 import { metaKey } from "../../../shared/session/state.ts";
 import { remove, set } from "../../../shared/world/expression.ts";
@@ -117,5 +118,25 @@ describe("a request that nobody closed", () => {
     const others = Array.from({ length: 120 }, (_, i) => ({ ...mine!, id: `other${i}`, sessionKey: "x" }));
     await Promise.all(others.map((one) => putRequest(on.state.table, { ...one, createdAt: now() + 1 })));
     expect(await listRequests(on.state.table, now(), 1, on.sessionKey)).toEqual([mine]);
+  });
+});
+
+describe("a job that waits", () => {
+  it("ends at its time limit, and says that nobody answered", async () => {
+    const task = { kind: "cron", jobId: "j", at: 1, queuedAt: 1, summary: "", timeoutMs: 3_600_000 } as const;
+    on.replies = [{ toolCalls: [probe] }];
+    await say("go", { task });
+    await invoke();
+    const [request] = await openHere();
+    expect(request!.until - request!.createdAt).toBeLessThanOrEqual(3_600_000);
+    await fire("tool-timeout");
+    await invoke();
+    expect(await runOf()).toBeUndefined();
+    const live = await on.bench.live(on.sessionKey);
+    expect([...results(live), textOf(live.at(-1)!)]).toEqual([
+      expect.stringContaining("nobody answered"),
+      expect.stringContaining("time limit is over"),
+    ]);
+    expect(await listed()).toEqual(["unanswered"]);
   });
 });
