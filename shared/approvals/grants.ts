@@ -4,11 +4,15 @@ import { ConditionFailed, type ItemValue, type Table } from "../world/world.ts";
 
 const key = { pk: "POLICY", sk: "GRANTS" };
 
-/** The oldest ones are removed above this number. */
+/** Above this number, the oldest ones of runs are removed first, then the oldest ones of sessions. */
 const maxGrants = 300;
 
 /** A grant with the hash of the calls that it allows (`EqualCalls`). */
-type StoredGrant = Grant & { equal: string };
+type StoredGrant = Grant & {
+  equal: string;
+  /** The conversation of scopes `run` and `session`: a reset ends them. */
+  sessionId?: string;
+};
 
 interface Stored {
   version: number;
@@ -30,7 +34,7 @@ async function change(
     const changed = next(grants);
     if (!changed) return false;
     try {
-      const steps = [set("grants", changed.slice(-maxGrants) as unknown as ItemValue), add("version", 1)];
+      const steps = [set("grants", bounded(changed) as unknown as ItemValue), add("version", 1)];
       await table.update(key, steps, version === 0 ? absent("version") : equal("version", version));
       return true;
     } catch (error) {
@@ -39,17 +43,37 @@ async function change(
   }
 }
 
-/** Stores a grant. Safe to repeat: a request makes one. */
-export async function putGrant(table: Table, grant: Grant, equalCalls: string): Promise<void> {
-  await change(table, (grants) =>
-    grants.some(({ id }) => id === grant.id) ? undefined : [...grants, { ...grant, equal: equalCalls }],
+function bounded(grants: StoredGrant[]): StoredGrant[] {
+  const over = new Set(
+    (["run", "session", "always"] as const)
+      .flatMap((scope) => grants.filter((one) => one.scope === scope))
+      .slice(0, Math.max(0, grants.length - maxGrants)),
   );
+  return grants.filter((one) => !over.has(one));
 }
 
 /** Where a call is made. */
 interface Place {
   sessionKey: string;
+  /** The conversation's id. */
+  sessionId: string;
   runId: string;
+}
+
+/** Whether a grant counts at a place. */
+function isFor(grant: StoredGrant, { sessionKey, sessionId, runId }: Place): boolean {
+  if (grant.scope === "always") return true;
+  if (grant.sessionKey !== sessionKey || grant.sessionId !== sessionId) return false;
+  return grant.scope === "session" || grant.runId === runId;
+}
+
+/** Stores a grant, in place of those of its session that have ended. Safe to repeat: a request makes one. */
+export async function putGrant(table: Table, grant: Grant, equalCalls: string, place: Place): Promise<void> {
+  const stored = { ...grant, equal: equalCalls, ...(grant.scope === "always" ? {} : place) };
+  await change(table, (grants) => {
+    if (grants.some(({ id }) => id === grant.id)) return undefined;
+    return [...grants.filter((one) => one.sessionKey !== place.sessionKey || isFor(one, place)), stored];
+  });
 }
 
 /** Whether a grant allows a call now, and counts its use. It reads the newest grants. */
@@ -59,12 +83,8 @@ export async function useGrant(
   place: Place,
   now: number,
 ): Promise<boolean> {
-  const isMine = (grant: StoredGrant) =>
-    grant.equal === equalCalls &&
-    (grant.scope === "always" || grant.sessionKey === place.sessionKey) &&
-    (grant.scope !== "run" || grant.runId === place.runId);
   return change(table, (grants) => {
-    const used = grants.find(isMine);
+    const used = grants.find((one) => one.equal === equalCalls && isFor(one, place));
     return (
       used && grants.map((one) => (one === used ? { ...one, uses: one.uses + 1, lastUsedAt: now } : one))
     );
@@ -73,7 +93,7 @@ export async function useGrant(
 
 /** All grants, oldest first. Those of runs that have ended allow nothing any more. */
 export async function listGrants(table: Table): Promise<Grant[]> {
-  return (await read(table)).grants.map(({ equal: _, ...grant }) => grant);
+  return (await read(table)).grants.map(({ equal: _, sessionId: __, ...grant }) => grant);
 }
 
 /** Removes a grant: the next call asks again. @returns false when there was none */

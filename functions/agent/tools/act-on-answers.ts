@@ -103,7 +103,8 @@ async function consequenceOf(
   const checked = await checkAllowed(turn, where, reply, call, approval);
   if ("error" in checked) return { ...checked, isVoid: true };
   // Before the commit, so that a crash in between loses no grant.
-  if (answer.scope !== "once") await putGrant(agent.table, checked.grant, checked.equalHash);
+  const place = { sessionKey, sessionId: state.sessionId, runId: run.runId };
+  if (answer.scope !== "once") await putGrant(agent.table, checked.grant, checked.equalHash, place);
   return { pending: pendingCalls([planned], agent.now())[callId] };
 }
 

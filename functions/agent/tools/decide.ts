@@ -110,10 +110,10 @@ export async function requestAgain(
 function decide(
   { table, now }: Pick<Agent, "table" | "now">,
   { configuration, agentId }: TurnContext,
-  { sessionKey, run }: DecidingRun,
+  { sessionKey, sessionId, run }: DecidingRun,
   { judged, equalHash }: Bound,
 ): Promise<Decision> {
-  const isGranted = () => useGrant(table, equalHash, { sessionKey, runId: run.runId }, now());
+  const isGranted = () => useGrant(table, equalHash, { sessionKey, sessionId, runId: run.runId }, now());
   return judge(policyOf(configuration, agentId), judged, wordsRead(run), isGranted);
 }
 

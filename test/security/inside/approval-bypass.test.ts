@@ -105,7 +105,7 @@ describe("what the owner has allowed", () => {
       equal: string;
     })[];
     const { id = "", equal = "" } = stored.find(({ args }) => args.of === "counted") ?? {};
-    const place = { sessionKey: on.sessionKey, runId: "r" };
+    const place = { sessionKey: on.sessionKey, sessionId: "i", runId: "r" };
     await Promise.all([
       ...Array.from({ length: 5 }, () => useGrant(table, equal, place, 1)),
       revokeGrant(table, id),
