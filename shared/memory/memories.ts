@@ -29,6 +29,7 @@ export interface Memories extends MemoryStore {
   withoutForgotten: Rest<typeof withoutForgotten>;
   keepExtracted: Rest<typeof keepExtracted>;
   recordAdded: Rest<typeof recordAdded>;
+  removeForgotten: Rest<typeof removeForgotten>;
 }
 
 export type { MemoryUse };
@@ -56,6 +57,7 @@ export function openMemories({
     withoutForgotten: of(withoutForgotten),
     keepExtracted: of(keepExtracted),
     recordAdded: of(recordAdded),
+    removeForgotten: of(removeForgotten),
   };
 }
 
@@ -124,4 +126,20 @@ async function record(
 ): Promise<void> {
   const some = memories.slice(0, maxRecorded);
   await Promise.all(some.map(({ id }) => ledger.note(agentId, { type: usualType, ...from, id })));
+}
+
+/**
+ * Removes memories from the file to which an extraction has just added them, if they were forgotten before that, but after it
+ * had left out forgotten ones. Whoever forgets later finds them in the file.
+ */
+async function removeForgotten(
+  { files, ledger }: MemoryStore,
+  agentId: string,
+  path: string,
+  text: string,
+): Promise<void> {
+  const isForgotten = await ledger.forgotten(agentId);
+  const gone = readMemories("", text).filter((memory) => isForgotten(memory.text) !== undefined);
+  const ids = gone.map(({ id }) => id);
+  if (ids.length > 0) await files.removeFrom(agentId, path, ids);
 }

@@ -38,6 +38,8 @@ export interface MemoryFiles {
   add(agentId: string, path: string, text: string, origins?: Origins): Promise<void>;
   /** Removes a memory from every file in which `find` finds it for the owner. @returns the files that contained it */
   remove(agentId: string, id: string): Promise<string[]>;
+  /** Removes memories from one file, except where they are struck out. */
+  removeFrom(agentId: string, path: string, ids: readonly string[]): Promise<void>;
   /** Strikes a memory out in every file. @returns the files that contained it */
   strike(agentId: string, id: string): Promise<string[]>;
   /** Empties the index of the notes. */
@@ -104,6 +106,11 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
     },
     remove: async (agentId, id) =>
       changeAll(agentId, await find(agentId, "main", id), (content) => withoutMemory(content, id)),
+    async removeFrom(agentId, path, ids) {
+      const without = (content = "") => ids.reduce((left, id) => withoutMemory(left, id, true), content);
+      await workspace.change(agentId, path, without);
+      await index.drop(agentId, [path]);
+    },
     async strike(agentId, id) {
       const all = await Promise.all([list(agentId, "main"), readOne(agentId, diaryPath)]);
       const holding = all.flat().filter((memory) => memory.id === id);

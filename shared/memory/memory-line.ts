@@ -62,11 +62,11 @@ function memoryOf(path: string, { text, first }: MemoryBlock): MemoryLine {
   return { id: memoryId(text), text, path, line: first + 1 };
 }
 
-/** The file without a memory, whether or not it is struck out. */
-export function withoutMemory(content: string, id: string): string {
+/** The file without a memory. @param isStruckKept whether the memory stays where it is struck out */
+export function withoutMemory(content: string, id: string, isStruckKept = false): string {
   const gone = new Set<number>();
-  for (const { text, first, last } of readBlocks(content))
-    if (memoryId(text) === id) for (let i = first; i <= last; i++) gone.add(i);
+  for (const { text, first, last, isStruck } of readBlocks(content))
+    if (memoryId(text) === id && !(isStruck && isStruckKept)) for (let i = first; i <= last; i++) gone.add(i);
   if (gone.size === 0) return content;
   return content
     .split("\n")

@@ -107,9 +107,11 @@ export function joinMemories(found: readonly string[]): string | undefined {
  * (docs/reference/storage-layout.md, "Daily memory"). What guests and groups said goes to `memory/shared/{YYYY-MM-DD}.md`, which
  * no prompt loads, under a header that names the session. Concurrent writers keep each other's sections, and appending
  * the same section again changes nothing. If the file cannot be appended to (2 MB, or not text), that is only logged: the
- * conversation goes on. The origin of each memory is stored separately.
+ * conversation goes on. The origin of each memory is stored separately. Memories that a user had the agent forget are left
+ * out.
  * @param from the conversation, and whose words it contains, besides the owner's
  * @param at epoch ms; its date in `userTimezone` names the file, its time is in the header
+ * @returns the memories that were appended
  */
 export async function appendDailyMemory(
   agent: Pick<Agent, "configuration" | "workspace" | "memories">,
@@ -119,8 +121,8 @@ export async function appendDailyMemory(
     origins = [unknownOrigin],
   }: Pick<SessionState, "sessionKey" | "sessionId" | "origins">,
   at: number,
-  text: string,
-): Promise<void> {
+  found: string,
+): Promise<string> {
   const configuration = await agent.configuration.load();
   const agentId = agentIdOf(sessionKey);
   const { date, time } = localTime(at, configuration.userTimezone);
@@ -130,15 +132,20 @@ export async function appendDailyMemory(
     audience === "shared"
       ? [sharedMemoryPath(date), `Said by others in ${sessionKey} (${time})`]
       : [dailyMemoryPath(date), `Extracted from context compaction (${time})`];
+  const text = (await withoutForgotten(agent, { sessionKey, sessionId }, at, found)) ?? "";
   try {
-    await agent.workspace.appendSection(agentId, path, `### ${heading}\n\n${text.trim()}\n`, origins);
+    const section = `### ${heading}\n\n${text}\n`;
+    if (text !== "") await agent.workspace.appendSection(agentId, path, section, origins);
   } catch (error) {
     if (!(error instanceof PeerError) || error.retryable) throw error;
     log("memories.refused", { agentId, date, reason: error.message });
-    return;
+    return "";
   }
   const memories = await agent.memories();
   await memories.keepExtracted(agentId, text, { sessionKey, sessionId, kind, at, origins });
+  // Includes what an earlier attempt appended before it died.
+  await memories.removeForgotten(agentId, path, found);
+  return text;
 }
 
 /** Removes memories that a user had the agent forget. Undefined when nothing is left. @param at epoch ms */

@@ -85,9 +85,8 @@ async function findMemories(
 /** Appends the memories to the day's notes. The text is stored already, so a repeat appends nothing new. */
 async function record(agent: Agent, held: Extraction, memories: string): Promise<void> {
   const { sessionKey, at } = held;
-  const { appendDailyMemory, withoutForgotten } = await import("./extract-memories.ts");
-  const text = (await withoutForgotten(agent, held, at, memories)) ?? "";
-  if (text !== "") await appendDailyMemory(agent, held, at, text);
+  const { appendDailyMemory } = await import("./extract-memories.ts");
+  const text = memories === "" ? "" : await appendDailyMemory(agent, held, at, memories);
   await commitHistory(agent, held, held.queuedAt);
   const count = readMemories("", text).length;
   log("memories.recorded", { sessionKey, count, tries: held.tries });

@@ -144,6 +144,26 @@ describe("the daily memory file", () => {
     expect(content.match(/^- .*$/gm)).toEqual(["- one", "- two", "- three"]);
   });
 
+  it("does not keep a memory that is forgotten while it is appended, or was appended before a crash", async () => {
+    const agent = bench.agent();
+    const agentId = newAgent();
+    const use = { agentId, audience: "main", now: at, timezone: "UTC" } as const;
+    const memories = await agent.memories();
+    const { id } = await memories.remember(use, "Ada likes tea", { kind: "main", by: "client" });
+    const appendSection: Workspace["appendSection"] = async (...section) => {
+      await memories.forget(use, id);
+      return workspace.appendSection(...section);
+    };
+    const forgetting = { ...agent, workspace: { ...workspace, appendSection } };
+    await appendDailyMemory(forgetting, of(main(agentId)), at, "- Ada likes tea\n- Max has a boat");
+    expect((await read(agentId, "2026-02-28")).match(/^- .*$/gm)).toEqual(["- Max has a boat"]);
+    await workspace.append(agentId, "memory/2026-02-28.md", "- Ada likes tea\n- ~~Ada likes tea~~\n");
+    await appendDailyMemory(agent, of(main(agentId)), at, "- Ada likes tea");
+    const lines = (await read(agentId, "2026-02-28")).match(/^- .*$/gm);
+    expect(lines).not.toContain("- Ada likes tea");
+    expect(lines).toContain("- ~~Ada likes tea~~");
+  });
+
   it("gets the sections of all parallel writers", async () => {
     const agentId = newAgent();
     await Promise.all(
