@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { jobMutations } from "../conformance/jobs/job-mutations.ts";
 import { seededRandom } from "../support/random.ts";
-import type { Action } from "./load/actions.ts";
+import { type Action, drawActions } from "./load/actions.ts";
 import { mutations } from "./mutations.ts";
 import { drawSceneOf } from "./scenes/scenes.ts";
 import { runSchedule } from "./schedule.ts";
@@ -24,6 +24,9 @@ function tools(): Action[] {
   return [{ at: 0, via: "client", session: "main", kind: "message", script, hasImage: false }];
 }
 
+/** Users' messages and commands, as in a schedule without scenes. */
+const users = (seed: number) => drawActions(seededRandom(seed), 6);
+
 /** The actions of one scene. */
 const scene = (name: string) => (seed: number) => drawSceneOf(name, seededRandom(seed));
 
@@ -31,7 +34,7 @@ const scene = (name: string) => (seed: number) => drawSceneOf(name, seededRandom
 const maxSchedules = 600;
 
 /**
- * Settings that find a mutation: one in how many calls fails, and the users' actions; drawn if absent. `from`: the
+ * Settings that find a mutation: one in how many calls fails, and the actions; `users` if absent. `from`: the
  * first seed, if the one that finds it is far from 0.
  */
 const settings: Record<
@@ -40,13 +43,15 @@ const settings: Record<
 > = {
   "the partition in which the previous release sweeps": { oneIn: 20, isMixed: true },
   "a pending call at the waiting release": { oneIn: 0, actions: tools, from: 220 },
-  "the epoch of a commit": { oneIn: 20, from: 63 },
-  "the entry that is taken out": { oneIn: 20, from: 44 },
+  "the epoch of a commit": { oneIn: 20, from: 135 },
+  "the entry that is taken out": { oneIn: 20, from: 82 },
   "the run that ends": { oneIn: 10, actions: crowd, from: 110 },
   "the run that a stop is for": { oneIn: 10, actions: crowd, from: 8 },
   "a result that is still awaited": { oneIn: 10, actions: tools, from: 15 },
   "the runs that a message may start": { oneIn: 60, actions: scene("sends") },
   "the epoch of a tick": { oneIn: 20, actions: scene("beats") },
+  "the tombstone of a memory": { oneIn: 20, actions: scene("memories") },
+  "the lease of a sweep of memories": { oneIn: 20, actions: scene("memories") },
   "a session that does not exist yet": { oneIn: 10, actions: crowd },
   ...Object.fromEntries(
     Object.keys(jobMutations).map((name) => [name, { oneIn: 20, actions: scene("jobs") }]),
@@ -56,10 +61,10 @@ const settings: Record<
 it.each(Object.entries(mutations))(
   "finds a fault when a write lacks its condition: %s",
   async (name, mutate) => {
-    const { oneIn, actions, from = 1, isMixed = false } = settings[name] ?? { oneIn: 20 };
+    const { oneIn, actions = users, from = 1, isMixed = false } = settings[name] ?? { oneIn: 20 };
     let found: string[] = [];
     for (let seed = from; seed < from + maxSchedules && found.length === 0; seed++) {
-      const options = { seed, oneIn, isMixed, ...(actions ? { actions: actions(seed) } : {}) };
+      const options = { seed, oneIn, isMixed, actions: actions(seed) };
       found = (await runSchedule({ ...options, mutate })).violations;
       if (found.length > 0) expect((await runSchedule(options)).violations).toEqual([]);
     }

@@ -40,6 +40,12 @@ export const mutations: Record<string, Mutation> = {
   ),
   "the epoch of a tick": (call) =>
     call.op === "update" && call.key.pk === "HEARTBEAT" ? { ...call, condition: undefined } : call,
+  "the tombstone of a memory": (call) =>
+    call.op === "put" && call.item.pk.startsWith("FORGOTTEN#")
+      ? { ...call, item: { ...call.item, pk: "ELSEWHERE" } }
+      : call,
+  "the lease of a sweep of memories": (call) =>
+    call.op === "update" && call.key.pk.startsWith("DREAM#") ? { ...call, condition: undefined } : call,
   "the runs that a message may start": without(({ path }) => path === "count"),
   "the partition in which the previous release sweeps": (call) =>
     call.op === "update" ? { ...call, steps: call.steps.map(sharded) } : call,

@@ -2,6 +2,7 @@ import type { Random } from "../../support/random.ts";
 import type { SceneAction } from "../load/actions.ts";
 import { beatActions, createBeats } from "./beats.ts";
 import { createJobs, jobActions } from "./jobs/jobs.ts";
+import { createMemories, memoryActions } from "./memories.ts";
 import { drawScene, type Scene, type Stage } from "./scene.ts";
 import { createSends, sendActions } from "./sends.ts";
 
@@ -10,6 +11,7 @@ const scenes: Record<string, { does: readonly string[]; create(stage: Stage): Sc
   jobs: { does: jobActions, create: createJobs },
   sends: { does: sendActions, create: createSends },
   beats: { does: beatActions, create: createBeats },
+  memories: { does: memoryActions, create: createMemories },
 };
 
 /** Draws the actions of one scene. */

@@ -12,6 +12,9 @@ import type { Network } from "./network.ts";
 const usualDelay = 20_000;
 const longDelay = 180_000;
 
+/** How much longer than a write to the table an upload may need. Milliseconds. */
+const uploadMs = 150;
+
 /** Callbacks of the services. */
 export interface Events {
   /** A write was requested, whether or not its condition holds. */
@@ -138,7 +141,7 @@ export class Cloud {
     const read = <T>(what: string, key: string, effect: () => Promise<T>) =>
       isOfPrompt(key) ? effect() : network.request(machine, `${what} ${key}`, "read", effect);
     const write = <T>(what: string, key: string, effect: () => Promise<T>) =>
-      network.request(machine, `${what} ${key}`, "write", effect);
+      network.request(machine, `${what} ${key}`, "write", effect, isOfPrompt(key) ? uploadMs : 0);
     return {
       get: (key) => read("download", key, () => bucket.get(key)),
       getIfChanged: (key, etag) => read("download", key, () => bucket.getIfChanged(key, etag)),

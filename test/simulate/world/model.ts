@@ -3,8 +3,10 @@ import {
   type AssistantMessage,
   type Message,
   type ToolCallBlock,
+  textOf,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
+import { factsIn } from "../load/facts.ts";
 import { answerTo, placeOf, type Script, textOfScript } from "../load/script.ts";
 import type { Faults } from "./faults.ts";
 
@@ -26,7 +28,10 @@ export function createModel(faults: Faults, see: (call: ModelCall) => void): Cal
       return { status: "aborted" };
     if (fault === "silent") return failed("the model did not answer");
     if (isReading) {
-      const text = `<summary>What was said, in short.</summary><memories>- fact ${++memories}</memories>`;
+      const said = factsIn(call.messages.map(textOf).join("\n"));
+      const found = said.length > 0 ? said : [`fact ${++memories}`];
+      const lines = found.map((fact) => `- ${fact}`).join("\n");
+      const text = `<summary>What was said, in short.</summary><memories>${lines}</memories>`;
       return answered([{ type: "text", text }]);
     }
     if (!place) return answered([{ type: "text", text: "I have nothing to answer." }]);

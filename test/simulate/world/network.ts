@@ -30,14 +30,24 @@ export class Network {
     this.tell = tell;
   }
 
-  /** A request of a machine: it reaches its service, takes effect there, and is answered. */
-  request<T>(machine: Machine, what: string, kind: "read" | "write", effect: () => Promise<T>): Promise<T> {
+  /**
+   * A request of a machine: it reaches its service, takes effect there, and is answered.
+   * @param longer how much longer its way may be than usual, in milliseconds
+   */
+  request<T>(
+    machine: Machine,
+    what: string,
+    kind: "read" | "write",
+    effect: () => Promise<T>,
+    longer = 0,
+  ): Promise<T> {
     const fault = this.faults.draw(kind === "read" ? readFaults : writeFaults);
     this.tell(machine.name, fault ? `${what} (${fault})` : what);
     return new Promise<T>((resolve, reject) => {
       const answer = (ms: number, outcome: Outcome<T>) =>
         void machine.after(ms, () => (outcome.ok ? resolve(outcome.value) : reject(outcome.error)));
-      this.send(machine, fault, effect, answer);
+      const way = () => this.way() + (longer > 0 ? this.timeline.jitter(longer) : 0);
+      this.send(machine, fault, effect, answer, way);
     });
   }
 
@@ -46,10 +56,11 @@ export class Network {
     fault: FaultName | undefined,
     effect: () => Promise<T>,
     answer: (ms: number, outcome: Outcome<T>) => void,
+    way: () => number,
   ): void {
     const { faults } = this;
     const failure = () => ({ ok: false, error: new ServiceFailure("the service failed") }) as const;
-    const reach = (then: (outcome: Outcome<T>) => void, ms = this.way()) =>
+    const reach = (then: (outcome: Outcome<T>) => void, ms = way()) =>
       void this.services.after(ms, () => void settled(effect()).then(then));
     const usual = (outcome: Outcome<T>) => answer(this.way(), outcome);
     if (fault === "kills") {
