@@ -34,10 +34,12 @@ export interface UsageFigures {
   cacheWrite: number;
   /** US dollars. Of a period: reservations of calls in progress included. */
   dollars: number;
-  /** Number of calls whose price is an estimate. */
+  /** Number of calls of a model whose price is unknown. Earlier versions also count interrupted calls. */
   estimated: number;
   /** US dollars that reading from the providers' caches saved, less what writing to them cost more. */
   savedDollars: number;
+  /** Number of calls whose end nobody knows: they count with all that was reserved. Absent in earlier versions. */
+  interrupted?: number;
 }
 
 /** Days are those of the user's timezone, `YYYY-MM-DD`. */

@@ -23,7 +23,7 @@ export interface DayView {
   entries: ReadonlyMap<string, string>;
   /**
    * Reports, by `kind|agent|channel|job|provider/model`: calls, tokens (input, output, cacheRead, cacheWrite), μ$, calls with an
-   * unknown price, μ$ that the provider's cache saved.
+   * unknown price, μ$ that the provider's cache saved, interrupted calls. Rows of earlier versions lack the last column.
    */
   rows: ReadonlyMap<string, readonly number[]>;
   /** What was added to the limits of rules, by `RULE:ID`. */

@@ -142,7 +142,7 @@ export class SessionAccount {
     );
     const { input, output, cacheRead, cacheWrite } = usage;
     const unknown = source === "unknown-estimate" ? 1 : 0;
-    const row = [1, input, output, cacheRead, cacheWrite, micros, unknown, savedMicros];
+    const row = [1, input, output, cacheRead, cacheWrite, micros, unknown, savedMicros, 0];
     this.#ledger.charge(hold, key, { micros, tokens: input + output + cacheRead + cacheWrite }, row);
   }
 

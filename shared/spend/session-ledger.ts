@@ -289,4 +289,4 @@ function interruptedKey({ scopes }: Hold): string {
 }
 
 /** The row of a call whose usage nobody knows. */
-const estimatedRow = ({ micros }: Price): readonly number[] => [1, 0, 0, 0, 0, micros, 1, 0];
+const estimatedRow = ({ micros }: Price): readonly number[] => [1, 0, 0, 0, 0, micros, 0, 0, 1];

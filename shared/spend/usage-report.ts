@@ -48,7 +48,7 @@ export function figuresOf(days: readonly DayView[]): UsageFigures {
   return { ...figuresOfRows(rows), dollars: dollars(micros) };
 }
 
-/** The rows' columns: calls, tokens, μ$, calls with an estimated price, μ$ saved. */
+/** The rows' columns: calls, tokens, μ$, calls with an estimated price, μ$ saved, interrupted calls. */
 function figuresOfRows(rows: readonly (readonly number[])[]): UsageFigures {
   const sum = (column: number) => rows.reduce((total, row) => total + (row[column] ?? 0), 0);
   return {
@@ -60,6 +60,7 @@ function figuresOfRows(rows: readonly (readonly number[])[]): UsageFigures {
     dollars: dollars(sum(5)),
     estimated: sum(6),
     savedDollars: dollars(sum(7)),
+    interrupted: sum(8),
   };
 }
 

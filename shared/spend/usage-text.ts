@@ -16,9 +16,11 @@ function spentText({
   calls,
   estimated,
   savedDollars,
+  interrupted = 0,
 }: UsageResult["total"] | UsageResult["today"]): string {
   const guess = estimated === 0 ? "" : ` (the price of ${estimated} is an estimate)`;
-  return `${inDollars(dollars)}, ${calls} ${calls === 1 ? "call" : "calls"}${guess}${savedText(savedDollars)}`;
+  const cut = interrupted === 0 ? "" : ` (${interrupted} interrupted, counted at most)`;
+  return `${inDollars(dollars)}, ${calls} ${calls === 1 ? "call" : "calls"}${guess}${cut}${savedText(savedDollars)}`;
 }
 
 /** `; the cache saved $1.90`; empty when it saved nothing. */

@@ -1,8 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { defaults } from "../../shared/configuration/defaults.ts";
+import { localTime } from "../../shared/runtime/zoned-time.ts";
 import { raiseBudget, readBudgets } from "../../shared/spend/budget-state.ts";
+import { usageOf } from "../../shared/spend/pay-for.ts";
+import { SessionAccount } from "../../shared/spend/session-account.ts";
 import { readUsage } from "../../shared/spend/usage-report.ts";
-import { budgetLines } from "../../shared/spend/usage-text.ts";
+import { budgetLines, spentLines } from "../../shared/spend/usage-text.ts";
+import { newBook } from "../support/payment.ts";
 import { spend } from "../support/spent-day.ts";
 import { type State, startState } from "../support/state.ts";
 
@@ -107,6 +111,29 @@ describe("usage", () => {
     const sum = groups.reduce((all, { dollars }) => all + dollars, restDollars);
     expect(sum).toBeCloseTo(total.dollars);
   });
+});
+
+it("an interrupted call is counted apart from unknown prices, also after an earlier version's row of eight", async () => {
+  state = await startState();
+  const date = localTime(Date.now(), "UTC").date;
+  const sessionKey = "agent:main:cut";
+  const key = "turn|main|||anthropic/a";
+  const row = [key, [1, 1, 1, 0, 0, 50, 0, 0]] as const;
+  await spend(state.table, { date, sessionKey: main, amounts: { all: 50 }, row });
+  const account = new SessionAccount(newBook({}, state.table), sessionKey, 1);
+  const occasion = { payer: { kind: "turn", agentId: "main", sessionKey }, model: "anthropic/a" } as const;
+  const listed = { input: 3, output: 15, cacheRead: 0, cacheWrite: 0 };
+  for (const usage of ["unknown", usageOf(10)] as const) {
+    const admitted = await account.admit(occasion, { inputTokens: 10, maxTokens: 10, listed });
+    if (admitted.status === "refused") throw new Error(admitted.error);
+    await account.charge(admitted.hold, occasion, listed, usage);
+    await account.settle();
+  }
+  const { today: figures } = await readUsage(state.table, date);
+  expect(figures).toMatchObject({ calls: 3, estimated: 0, interrupted: 1 });
+  expect(spentLines(await readUsage(state.table, date))[0]).toContain(
+    "3 calls (1 interrupted, counted at most)",
+  );
 });
 
 describe("budgets", () => {
