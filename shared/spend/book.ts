@@ -7,7 +7,7 @@ import { type Item, succeeds, type Table } from "../world/world.ts";
 import { type Amounts, plus } from "./amounts.ts";
 import { type DayView, dayKey, expiryOf, raisedBy, readDay, readDays, totalOf, toView } from "./day-view.ts";
 import type { UsedLimit } from "./fit.ts";
-import type { BudgetRule, CallKind } from "./rules.ts";
+import { type BudgetRule, type CallKind, isOwn } from "./rules.ts";
 
 /** Max age of the sums that decide whether a call may begin before its reservation is stored. Milliseconds. */
 const freshMs = 60_000;
@@ -35,8 +35,8 @@ export interface Book {
   sums(maxAgeMs?: number, days?: { from?: string | undefined; on?: string | undefined }): Promise<Sums>;
   /** Remembers a day's item as it was just written. */
   see(date: string, item: Item): void;
-  /** Marks a limit, and tells about it once: as reached by calls of a kind, or that it is near. */
-  mark(day: DayView, limit: UsedLimit, reachedBy?: CallKind): Promise<void>;
+  /** Marks a limit, and tells about it once: as reached by a call of a kind that needs more than is left, or that it is near. */
+  mark(day: DayView, limit: UsedLimit, reached?: { by: CallKind; need: number }): Promise<void>;
   /** Tells the owner's clients. */
   tell: TellBudget;
 }
@@ -99,8 +99,15 @@ export function openBook({ table, configuration, now, tell }: BookSources): Book
       if (day === undefined || day.date <= date)
         day = { at: now(), date, view: Promise.resolve(toView(date, item)) };
     },
-    async mark({ date, marks }, { rule, scope, used, max }, reachedBy) {
-      const name = `${rule.id}@${reachedBy ?? "80"}`;
+    async mark({ date, marks, needs }, { rule, scope, used, max }, reached) {
+      const name = `${rule.id}@${reached?.by ?? "80"}`;
+      const needed = `${scope}@${reached?.by}`;
+      const isUnattended = reached?.by === "heartbeat" || reached?.by === "cron";
+      if (isUnattended && !isOwn(scope) && needs[needed] !== reached.need)
+        await table.update(dayKey(date), [
+          set(`n:${needed}`, reached.need),
+          set("expiresAt", expiryOf(date)),
+        ]);
       if ((marks[name] ?? -1) >= max) return;
       const path = `w:${name}`;
       const isFirst = await succeeds(
@@ -111,7 +118,7 @@ export function openBook({ table, configuration, now, tell }: BookSources): Book
         ),
       );
       if (isFirst)
-        await tell(reachedBy ? "budget.reached" : "budget.warning", {
+        await tell(reached ? "budget.reached" : "budget.warning", {
           ruleId: rule.id,
           scope,
           used,

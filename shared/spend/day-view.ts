@@ -30,6 +30,8 @@ export interface DayView {
   raises: Amounts;
   /** Warnings that were given, and limits that were reached: by `RULE@80` or `RULE@KIND`. */
   marks: Amounts;
+  /** What the refused calls of a kind need at least, by `SCOPE@KIND`. */
+  needs: Amounts;
   /** The μ$ of the day's latest runs, by kind. */
   runs: ReadonlyMap<string, readonly number[]>;
 }
@@ -54,6 +56,7 @@ export function toView(date: string, item: Item = {}): DayView {
   const sums: Record<string, number> = {};
   const raises: Record<string, number> = {};
   const marks: Record<string, number> = {};
+  const needs: Record<string, number> = {};
   const entries = new Map<string, string>();
   const [rows, runs] = [new Map<string, number[]>(), new Map<string, number[]>()];
   for (const [attribute, value] of Object.entries(item)) {
@@ -72,6 +75,9 @@ export function toView(date: string, item: Item = {}): DayView {
       case "w:":
         marks[name] = Number(value);
         break;
+      case "n:":
+        needs[name] = Number(value);
+        break;
       case "r:":
         rows.set(name, list());
         break;
@@ -79,7 +85,7 @@ export function toView(date: string, item: Item = {}): DayView {
         runs.set(name, list());
     }
   }
-  return { date, sums, entries, rows, raises, marks, runs };
+  return { date, sums, entries, rows, raises, marks, needs, runs };
 }
 
 /** The day's view, as stored now. */

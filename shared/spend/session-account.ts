@@ -94,8 +94,8 @@ export class SessionAccount {
         if (!("reached" in fitted)) return { status: "refused", error: deferredText };
         const { reached } = fitted;
         const least = leastPrice(bound);
-        await this.#book.mark(sums.day, reached, payer.kind);
         const need = isTokens(reached.scope) ? least.tokens : least.micros;
+        await this.#book.mark(sums.day, reached, { by: payer.kind, need });
         return { status: "refused", error: refusalText(reached, sums.day, need, { isPublic }) };
       }
       const price = boundPrice({ ...bound, cap: fitted.cap });

@@ -3,11 +3,11 @@ import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Table } from "../world/world.ts";
 import { extraOf } from "./book.ts";
 import { readDay, readDays, totalOf } from "./day-view.ts";
-import { limitsOf, type Payer } from "./rules.ts";
+import { isOwn, limitsOf, type Payer } from "./rules.ts";
 
 /**
- * The rule that stops work which the gateway itself would begin: its limit is used up, or has refused such work. Undefined when
- * it may begin; the agent decides about each call.
+ * The rule that stops work which the gateway itself would begin: less of its limit is left than such work has needed when it was
+ * refused. Undefined when it may begin; the agent decides about each call.
  * @param now epoch ms
  */
 export async function stoppingRule(
@@ -26,9 +26,9 @@ export async function stoppingRule(
   const earlier = totalOf(before);
   const limits = limitsOf(budgets.rules, payer, extraOf({ day, earlier }));
   const reached = limits.find(({ rule, scope, max }) => {
-    if (rule.atLimit === "warn") return false;
+    if (rule.atLimit === "warn" || isOwn(scope)) return false;
     const used = (day.sums[scope] ?? 0) + (rule.per === "month" ? (earlier.sums[scope] ?? 0) : 0);
-    return used >= max || (day.marks[`${rule.id}@${payer.kind}`] ?? -1) >= max;
+    return used >= max || used + (day.needs[`${scope}@${payer.kind}`] ?? 0) > max;
   });
   return reached?.rule.id;
 }
