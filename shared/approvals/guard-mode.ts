@@ -52,9 +52,11 @@ function actOf(
     }
     case "write":
       if (call.node === undefined) return isLoaded(call) ? "changes what later prompts load" : undefined;
-      return places.some((place) => isSensitive(place) || isObeyed(place))
-        ? "writes a file that others obey"
-        : undefined;
+      if (places.some((place) => isSensitive(place) || isObeyed(place)))
+        return "writes a file that others obey";
+      if (isOfMachines) return undefined;
+      if (isElsewhere(call.args.path)) return "writes outside the folder of its node";
+      return isExecuted(String(call.args.path)) ? "writes a file that is executed" : undefined;
     case "message":
       return isToItself(call) ? undefined : "sends something elsewhere";
     case "admin":
@@ -81,7 +83,19 @@ function placesOf({ args }: JudgedCall, command = ""): string[] {
 /** Whether a call reads files that it does not name: a command's below any folder, a tool's outside the node's workspace. */
 function isSearch({ bareName, args }: JudgedCall, command: string | undefined): boolean {
   if (command !== undefined) return readsFolders(command);
-  return bareName === "Grep" && /^[/~\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)/.test(String(args.path ?? "."));
+  return bareName === "Grep" && isElsewhere(args.path ?? ".");
+}
+
+/** Whether a path may be outside the folder of its node. */
+function isElsewhere(path: unknown): boolean {
+  return /^[/~\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)/.test(String(path));
+}
+
+/** Files of a project that a later build, test or start executes, although nobody names them. */
+function isExecuted(path: string): boolean {
+  return /(?:^|[/\\])(?:package\.json|(?:GNU)?Makefile|conftest\.py|setup\.py|build\.rs|(?:docker-)?compose\.ya?ml|Dockerfile|\w+\.config\.[cm]?[jt]s)$|\.(?:sh|bash|zsh|fish|bat|cmd|ps1|mk|gradle|pth)$/i.test(
+    path,
+  );
 }
 
 /** The host of a plain page, as words of it are recorded. */

@@ -142,6 +142,11 @@ describe("mode guard", () => {
     node("Write", { path: ".git/config", content: "x" }),
     node("Edit", { path: "/home/a/.gitconfig", oldString: "a", newString: "b" }),
     node("Write", { path: ".github/workflows/x.yml", content: "x" }),
+    node("Write", { path: "/srv/www/index.html", content: "x" }),
+    node("Write", { path: "src/../../other/x.ts", content: "x" }),
+    node("Edit", { path: "app/package.json", oldString: "a", newString: "b" }),
+    node("Edit", { path: "Makefile", oldString: "a", newString: "b" }),
+    node("Write", { path: "bin/run.sh", content: "x" }),
   ];
 
   it.each(hostile.map((call) => [`${call.tool} ${JSON.stringify(call.args)}`, call] as const))(
@@ -198,6 +203,7 @@ describe("mode guard", () => {
       bash("grep -n 'a b' src/x.ts"),
       bash("git log --oneline -5"),
       node("Grep", { pattern: "x", path: "src" }),
+      node("Edit", { path: "src/x.ts", oldString: "a", newString: "b" }),
     ])
       expect(await decide(guard, call, ["web:evil.org"])).toBe("allow");
   });
