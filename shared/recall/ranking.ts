@@ -1,5 +1,5 @@
 import { dateTerms } from "./date-words.ts";
-import { countOf, type IndexedTurn, placeOf, type TurnIndex } from "./turn-index.ts";
+import { countOf, type IndexedTurn, type Passage, placeOf, type TurnIndex } from "./turn-index.ts";
 import { termsOf } from "./words.ts";
 
 /**
@@ -9,17 +9,25 @@ import { termsOf } from "./words.ts";
 const turnsBefore = 2;
 const turnsAfter = 1;
 
+/** The weight of a turn's words in the window of a neighbour at this distance. */
+const nearWeight = [1, 2 / 3, 1 / 2] as const;
+
 /** The parameters of BM25. */
 const k1 = 1.2;
 const b = 0.75;
 
 /** Extra weight of a turn's own words: among neighbours with equal windows, the turn that contains the words comes first. */
-const ownWeight = 0.1;
+const ownWeight = 0.3;
+
+/** Weight of a conversation's mean score: of equal windows, the one in a conversation about the subject comes first. */
+const conversationWeight = 0.3;
 
 /** A turn whose window matches the question; higher scores are better. */
 export interface RankedTurn {
   turn: IndexedTurn;
   score: number;
+  /** How much of the question its window contains, by the weight of the words: from 0 to 1. */
+  share: number;
 }
 
 /** The search terms of a question, without repeats. */
@@ -29,30 +37,40 @@ export function questionTerms(question: string): string[] {
 
 /**
  * Ranks the turns of several indexes as if they were one. All windows count as documents of BM25.
+ * @param isWanted other turns are not found
  * @returns at most `limit`, best first; equal scores newest first
  */
-export function rankTurns(indexes: readonly TurnIndex[], question: string, limit: number): RankedTurn[] {
+export function rankTurns(
+  indexes: readonly TurnIndex[],
+  question: string,
+  limit: number,
+  isWanted?: (turn: IndexedTurn) => boolean,
+): RankedTurn[] {
   const windows = indexes.map(openWindows);
   const total = indexes.reduce((sum, { turns }) => sum + turns.length, 0);
   const mean = (lengths: (of: Windows) => Iterable<number>) =>
     Math.max(1, windows.reduce((all, of) => all + sum(lengths(of)), 0) / Math.max(1, total));
   const means = { window: mean((of) => of.lengths), own: mean((of) => of.index.lengths) };
+  let whole = 0;
   for (const term of questionTerms(question)) {
     const found = windows.map((window) => window.count(term));
     const holders = found.reduce((all, { places }) => all + places.length, 0);
     const weight = Math.log(1 + (total - holders + 0.5) / (holders + 0.5));
+    whole += weight;
     for (const [i, window] of windows.entries()) addScores(window, found[i] as Counted, term, weight, means);
   }
+  for (const window of windows) addConversations(window);
   return windows
-    .flatMap((one) => bestOf(one, limit))
+    .flatMap((one) => bestOf(one, limit, isWanted))
     .sort(bestFirst)
-    .slice(0, limit);
+    .slice(0, limit)
+    .map(({ share, ...one }) => ({ ...one, share: share / whole }));
 }
 
-/** The windows with a term, and the number of occurrences by place; the reader resets the counts to 0. */
+/** The windows with a term, and the weighted number of occurrences by place; the reader resets the counts to 0. */
 interface Counted {
   places: number[];
-  counts: Uint16Array;
+  counts: Float32Array;
 }
 
 interface Windows {
@@ -60,12 +78,14 @@ interface Windows {
   /** Number of terms of each window, including the date. */
   lengths: Float64Array;
   scores: Float64Array;
+  /** The weights of the words that a window contains. */
+  covered: Float64Array;
   count(term: string): Counted;
 }
 
 /** @param means mean numbers of terms of a window and of a turn */
 function addScores(
-  { index, lengths, scores }: Windows,
+  { index, lengths, scores, covered }: Windows,
   { places, counts }: Counted,
   term: string,
   weight: number,
@@ -76,6 +96,7 @@ function addScores(
     scores[place] = (scores[place] ?? 0) + (share * weight * count * (k1 + 1)) / (count + norm);
   };
   for (const place of places) {
+    covered[place] = (covered[place] ?? 0) + weight;
     add(place, 1, counts[place] ?? 0, (lengths[place] ?? 0) / means.window);
     counts[place] = 0;
   }
@@ -85,15 +106,33 @@ function addScores(
   }
 }
 
+function addConversations({ index: { turns }, scores }: Windows): void {
+  const sums = new Map<Passage, { score: number; turns: number }>();
+  for (const [place, { conversation }] of turns.entries()) {
+    const known = sums.get(conversation) ?? { score: 0, turns: 0 };
+    known.score += scores[place] ?? 0;
+    known.turns += 1;
+    sums.set(conversation, known);
+  }
+  for (const [place, { conversation }] of turns.entries()) {
+    const all = sums.get(conversation);
+    const score = scores[place] ?? 0;
+    if (all && score > 0) scores[place] = score + (conversationWeight * all.score) / all.turns;
+  }
+}
+
+const weightAt = (distance: number): number => nearWeight[Math.abs(distance)] ?? 0;
+
 function openWindows(index: TurnIndex): Windows {
   const { turns } = index;
-  const counts = new Uint16Array(turns.length);
+  const counts = new Float32Array(turns.length);
   const isNear = (place: number, other: number) =>
     turns[other] !== undefined && turns[other].conversation === turns[place]?.conversation;
   return {
     index,
     lengths: windowLengths(index, isNear),
     scores: new Float64Array(turns.length),
+    covered: new Float64Array(turns.length),
     count(term) {
       const places: number[] = [];
       const add = (place: number, count: number) => {
@@ -104,7 +143,7 @@ function openWindows(index: TurnIndex): Windows {
         const place = placeOf(posting);
         // A turn is in the windows of its neighbours, in the reverse direction.
         for (let near = place - turnsAfter; near <= place + turnsBefore; near++)
-          if (isNear(place, near)) add(near, countOf(posting));
+          if (isNear(place, near)) add(near, countOf(posting) * weightAt(near - place));
       }
       for (const place of index.dayPostings(term)) add(place, 1);
       return { places, counts };
@@ -121,17 +160,22 @@ function windowLengths(index: TurnIndex, isNear: (place: number, other: number) 
   const lengths = Float64Array.from(index.dayLengths);
   for (const [place, length] of index.lengths.entries())
     for (let near = place - turnsAfter; near <= place + turnsBefore; near++)
-      if (isNear(place, near)) lengths[near] = (lengths[near] ?? 0) + length;
+      if (isNear(place, near)) lengths[near] = (lengths[near] ?? 0) + length * weightAt(near - place);
   knownLengths.set(index, lengths);
   return lengths;
 }
 
-function bestOf({ scores, index }: Windows, limit: number): RankedTurn[] {
+function bestOf(
+  { scores, covered, index }: Windows,
+  limit: number,
+  isWanted?: (turn: IndexedTurn) => boolean,
+): RankedTurn[] {
+  if (isWanted) for (const [place, turn] of index.turns.entries()) if (!isWanted(turn)) scores[place] = 0;
   const found: RankedTurn[] = [];
   const minScore = minOfBest(scores, limit);
   for (const [place, score] of scores.entries()) {
     const turn = index.turns[place];
-    if (turn && score > 0 && score >= minScore) found.push({ turn, score });
+    if (turn && score > 0 && score >= minScore) found.push({ turn, score, share: covered[place] ?? 0 });
   }
   return found;
 }

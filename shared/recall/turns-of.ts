@@ -5,8 +5,15 @@ import type { Turn } from "./segment.ts";
 /** Maximum characters of a tool's result in a turn: enough to know its subject. */
 const resultCharacters = 500;
 
-/** Tools that show earlier messages: a search must find those messages, not the tools' results. */
-const recallTools = ["gsv__session_logs", "gsv__what_do_i_know", "gsv__my_stats", "gsv__memory"];
+const recallTools = ["recall", "session_logs", "who_am_i", "what_do_i_know", "my_stats", "memory"];
+
+/**
+ * Whether a tool shows earlier messages or memories: a search must find those, and an extraction read those, not the tool's
+ * results. A model may leave out the prefix.
+ */
+export function isRecallTool(name: string): boolean {
+  return recallTools.includes(name.replace(/^gsv__/, ""));
+}
 
 /**
  * The turns of consecutive messages of a conversation, which start with its first message or with a summary that states how
@@ -33,7 +40,7 @@ function turnOf(message: Message, n: number): Turn | undefined {
   const text = textOf(message).toWellFormed().trim();
   const { timestamp: ts, role } = message;
   if (role === "toolResult") {
-    if (text === "" || recallTools.includes(message.toolName)) return undefined;
+    if (text === "" || isRecallTool(message.toolName)) return undefined;
     const cut = text.length > resultCharacters ? { cut: true as const } : {};
     const beginning = text.slice(0, resultCharacters).toWellFormed();
     return { n, ts, role: "tool", text: beginning, ...cut, calls: [message.toolName] };

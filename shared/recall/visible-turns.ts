@@ -2,7 +2,7 @@ import { readPreviousIds } from "../session/previous-ids.ts";
 import type { Bucket, ListedObject, Table } from "../world/world.ts";
 import { createArchivedTurns } from "./archived-turns.ts";
 import { type LiveTurns, liveSessionKeys, readLiveTurns } from "./live-turns.ts";
-import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
+import { createTurnIndex, type IndexedTurn, type TurnIndex } from "./turn-index.ts";
 
 /** The conversations that a search may read. */
 export interface RecallScope {
@@ -11,6 +11,8 @@ export interface RecallScope {
   sessionKey?: string;
   /** True: all conversations of the agent. False: only those of `sessionKey`, including earlier ones. */
   all: boolean;
+  /** With `all`: only conversations of these sessions. Absent: of every session. */
+  sees?: (sessionKey: string) => boolean;
   /** IANA name; determines the day of a message. */
   timezone: string;
   /** Excludes messages of `sessionKey` from its user's newest message on: the question itself. */
@@ -30,7 +32,12 @@ export interface SaidTurns {
   waiting: number;
 }
 
-/** Reads the turns of a scope. A warm function caches those of archives. */
+/** Whether a scope contains a turn. The indexes of `SaidTurns` may have others. */
+export function isSeen({ sees }: Pick<RecallScope, "sees">, { conversation }: IndexedTurn): boolean {
+  return sees?.(conversation.sessionKey) ?? true;
+}
+
+/** Reads the turns of a scope, and possibly others: see `isSeen`. A warm function caches those of archives. */
 export function createSaidTurns(store: {
   table: Table;
   bucket: Bucket;

@@ -8,7 +8,7 @@ import type { Bucket } from "../../shared/world/world.ts";
 import type { State } from "../support/state.ts";
 import { type QuestionSet, timeOf } from "./question-set.ts";
 
-/** Percentages are of questions (`any_at_5`) and of evidence turns (`evidence_at_10`). Times in ms. */
+/** Percentages are of questions (`any_at_5`, `first`) and of evidence turns (`evidence_at_10`). Times in ms. */
 export interface RecallFigures {
   sessions: number;
   turns: number;
@@ -17,6 +17,8 @@ export interface RecallFigures {
   any_at_5: number;
   /** Evidence turns that are among the first ten turns that are found; the mean over the questions. */
   evidence_at_10: number;
+  /** The first turn that is found is an evidence turn. */
+  first: number;
   /** Writing what search reads, once for each conversation; with a server for vectors, those too. */
   index_ms: number;
   /** The first search of a cold function: it reads everything and builds its index. */
@@ -59,7 +61,7 @@ export async function measure(
   const recall = openRecall({ table, bucket }, findEmbedder);
   const scope = { agentId, all: true, timezone: "UTC" };
   const times: number[] = [];
-  let [anyAtFive, evidenceAtTen] = [0, 0];
+  let [anyAtFive, evidenceAtTen, first] = [0, 0, 0];
   for (const { text, evidence } of set.questions) {
     const start = performance.now();
     const { found } = await recall.search(scope, { question: text, limit: asked, preview: 200 });
@@ -68,19 +70,21 @@ export async function measure(
     const turns = found.map(({ turn }) => `${turn.conversation.sessionId} ${turn.n}`);
     const sessions = [...new Set(turns.map(sessionOf))].slice(0, firstSessions);
     if (wanted.some((place) => sessions.includes(sessionOf(place)))) anyAtFive++;
+    if (wanted.includes(turns[0] ?? "")) first++;
     const ten = turns.slice(0, firstTurns);
     evidenceAtTen += wanted.filter((place) => ten.includes(place)).length / Math.max(1, wanted.length);
   }
   const percent = (count: number) => Math.round((1000 * count) / Math.max(1, set.questions.length)) / 10;
-  const [first = 0, ...later] = times;
+  const [cold = 0, ...later] = times;
   return {
     sessions: set.sessions.length,
     turns: set.sessions.reduce((sum, { turns }) => sum + turns.length, 0),
     questions: set.questions.length,
     any_at_5: percent(anyAtFive),
     evidence_at_10: percent(evidenceAtTen),
+    first: percent(first),
     index_ms: Math.round(indexed - began),
-    first_query_ms: Math.round(first),
+    first_query_ms: Math.round(cold),
     query_p50_ms: Math.round(10 * median(later)) / 10,
     rss_mb: Math.round(process.memoryUsage().rss / 1024 / 1024),
   };
