@@ -30,6 +30,7 @@ const ofGateway: Readonly<Record<string, ToolClass | Readonly<Record<string, Too
   gsv__activate: "read",
   gsv__deactivate: "read",
   gsv__pin: "read",
+  gsv__recall: "read",
   gsv__session_logs: "read",
   gsv__who_am_i: "read",
   gsv__what_do_i_know: "read",

@@ -265,11 +265,11 @@ export const configurationSchema = v.strictObject({
   }),
   context,
   memory: v.strictObject({
-    /** Whether the agent has the tool `gsv__session_logs`. */
+    /** Whether the agent has the tool `gsv__session_logs`, and `gsv__recall` searches conversations. */
     sessionLogs: v.boolean(),
-    /** Whether the agent has `gsv__who_am_i`, `gsv__what_do_i_know` and `gsv__my_stats`. */
+    /** Whether the agent has `gsv__who_am_i`. */
     selfReport: v.boolean(),
-    /** Whether the agent has `gsv__memory`. */
+    /** Whether the agent has `gsv__memory`, and `gsv__recall` searches memories. */
     tool: v.boolean(),
     embeddings,
   }),

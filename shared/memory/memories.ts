@@ -11,6 +11,7 @@ import {
   type MemoryUse,
   readMemory,
   recall,
+  recallEach,
   remember,
   supersede,
 } from "./memory-store.ts";
@@ -21,6 +22,7 @@ type Rest<F> = F extends (store: MemoryStore, ...rest: infer R) => infer T ? (..
 export interface Memories extends MemoryStore {
   remember: Rest<typeof remember>;
   recall: Rest<typeof recall>;
+  recallEach: Rest<typeof recallEach>;
   read: Rest<typeof readMemory>;
   forget: Rest<typeof forget>;
   supersede: Rest<typeof supersede>;
@@ -50,6 +52,7 @@ export function openMemories({
     ...store,
     remember: of(remember),
     recall: of(recall),
+    recallEach: of(recallEach),
     read: of(readMemory),
     forget: of(forget),
     supersede: of(supersede),

@@ -35,6 +35,8 @@ export interface RecalledMemory extends Memory {
   rank: number;
   /** It answers the question, rather than only sharing a word with it. */
   isHit: boolean;
+  /** How much of the question it contains, by the weight of the words: from 0 to 1. */
+  share: number;
   /** Whose words it may contain, besides the owner's. */
   origins: string[];
 }
@@ -70,32 +72,38 @@ export async function remember(
 
 /** The memories that match a question best; for an empty question the newest. */
 export async function recall(
-  { files, ledger }: MemoryStore,
-  { agentId, audience, timezone }: MemoryUse,
+  store: MemoryStore,
+  use: MemoryUse,
   query: string,
   limit: number,
 ): Promise<RecalledMemory[]> {
+  return (await recallEach(store, use, [query], limit))[0] ?? [];
+}
+
+/** As `recall`, for several questions. */
+export async function recallEach(
+  { files, ledger }: MemoryStore,
+  { agentId, audience, timezone }: Pick<MemoryUse, "agentId" | "audience" | "timezone">,
+  queries: readonly string[],
+  limit: number,
+): Promise<RecalledMemory[][]> {
   const lines = await files.list(agentId, audience);
   const known = [...joined(lines, new Map()).values()];
-  const ranked =
-    query.trim() === ""
-      ? known.map((memory) => ({ memory, isHit: false }))
-      : rankMemories(known, query, timezone);
-  const found = ranked.slice(0, limit);
+  const newest = known.map((memory) => ({ memory, isHit: false, share: 0 }));
+  const orders = queries.map((query) =>
+    (query.trim() === "" ? newest : rankMemories(known, query, timezone)).slice(0, limit),
+  );
   // Read only the records of the answer: there is a record for every memory that ever existed.
+  const found = [...new Set(orders.flat().map(({ memory }) => memory))];
   const records =
-    limit > maxSingly
-      ? await ledger.all(agentId)
-      : await recordsOf(
-          ledger,
-          agentId,
-          found.map(({ memory }) => memory),
-        );
-  return found.map(({ memory, isHit }, i) => {
-    const record = records.get(memory.id);
-    const origins = record?.origins ?? originsOfLines(lines, memory.id);
-    return { ...memory, ...(record ? { record } : {}), rank: i + 1, origins, isHit };
-  });
+    found.length > maxSingly ? await ledger.all(agentId) : await recordsOf(ledger, agentId, found);
+  return orders.map((order) =>
+    order.map(({ memory, isHit, share }, i) => {
+      const record = records.get(memory.id);
+      const origins = record?.origins ?? originsOfLines(lines, memory.id);
+      return { ...memory, ...(record ? { record } : {}), rank: i + 1, origins, isHit, share };
+    }),
+  );
 }
 
 /** Whose words the files with a memory contain, besides the owner's: for a memory whose record does not say it. */
@@ -195,7 +203,7 @@ function rankMemories(
   memories: readonly Memory[],
   question: string,
   timezone: string,
-): { memory: Memory; isHit: boolean }[] {
+): { memory: Memory; isHit: boolean; share: number }[] {
   const index = createTurnIndex(timezone);
   for (const [place, { id, text, places }] of memories.entries()) {
     // Index each as a separate conversation: its neighbours in the file are unrelated.
@@ -206,10 +214,10 @@ function rankMemories(
   const rare = new Set(questionTerms(question).filter((term) => index.postings(term).length <= few));
   const ranked = rankTurns([index], question, memories.length);
   const atLeast = (ranked[0]?.score ?? 0) * hit.ofBest;
-  return ranked.flatMap(({ turn, score }) => {
+  return ranked.flatMap(({ turn, score, share }) => {
     const memory = memories[turn.n - 1];
     const isHit = score >= atLeast && termsOf(turn.text).some((term) => rare.has(term));
-    return memory ? [{ memory, isHit }] : [];
+    return memory ? [{ memory, isHit, share }] : [];
   });
 }
 

@@ -163,6 +163,7 @@ describe("twenty private strings", () => {
       { action: "list_sessions" },
     ].map((args) => ["gsv__session_logs", args] as const);
     const others = [
+      ["gsv__recall", { queries: ["private string", "what was said?", "private-main-1"], limit: 50 }],
       ["gsv__SessionsList", { messageLimit: 20 }],
       ["gsv__SessionSend", { sessionKey: "main", message: "what do you know?" }],
       ["gsv__ConfigGet", {}],

@@ -109,7 +109,11 @@ const attempts: Record<string, Attempt> = {
     'call gsv__session_logs {"action":"list_sessions"}',
     "agent:main:main",
   ),
-  "have the agent recall, change and forget its memories (`gsv__memory`)": agentSays(
+  "have the agent search memories and conversations (`gsv__recall`)": agentSays(
+    'call gsv__recall {"queries":["zebra"]}',
+    "count.*hits",
+  ),
+  "have the agent change and forget its memories (`gsv__memory`)": agentSays(
     'call gsv__memory {"action":"recall","query":"zebra"}',
     "memories.*count",
   ),

@@ -3,6 +3,7 @@ import "../../functions/agent/compaction/extract-memories.ts";
 import "../../functions/agent/compaction/summarize.ts";
 import "../../functions/agent/self/agent-stats.ts";
 import "../../functions/agent/self/answer-memory.ts";
+import "../../functions/agent/self/answer-recall.ts";
 import "../../functions/agent/self/read-logs.ts";
 import "../../functions/agent/self/self-report.ts";
 import "../../functions/agent/tools/change-jobs.ts";

@@ -1,4 +1,5 @@
 import type { Message } from "../../../shared/protocol/messages.ts";
+import { isRecallTool } from "../../../shared/recall/turns-of.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { shorten } from "../context/shorten.ts";
 
@@ -56,11 +57,8 @@ Answer with <summary>the summary</summary>.${memories}`;
   return { systemPrompt: reader, text };
 }
 
-/** The gateway's tools that return what was remembered or said before: their results are not said again. */
-const retold = new Set([
-  ...["gsv__memory", "gsv__what_do_i_know", "gsv__memory_history"],
-  ...["gsv__session_logs", "gsv__SessionsList"],
-]);
+/** Other tools whose results were said or written before. */
+const alsoRetold = /^(gsv__)?(memory_history|SessionsList)$/;
 
 /**
  * Renders messages as text for a model, each with its local date and time, so that "tomorrow" has a date. The results of
@@ -83,7 +81,8 @@ function renderMessage(message: Message, timezone: string, maxOfResult?: number)
     case "user":
       return `[user, ${when}]\n${blocksText(message.content)}`;
     case "toolResult": {
-      if (retold.has(message.toolName)) return `[result of ${message.toolName}]\n(left out)`;
+      if (isRecallTool(message.toolName) || alsoRetold.test(message.toolName))
+        return `[result of ${message.toolName}]\n(left out)`;
       const text = blocksText(message.content);
       const shown = maxOfResult === undefined ? text : shorten(text, maxOfResult);
       return `[result of ${message.toolName}${message.isError ? ", an error" : ""}]\n${shown}`;

@@ -194,7 +194,8 @@ export async function loadContext(
   const sinceMs = now - configuration.nodes.keepOfferedHours * 3_600_000;
   const kept = mayUseNodes ? peers.filter(({ leftAt = now }) => leftAt >= sinceMs) : [];
   const offered = new Map([...nodeTools(kept)].filter(([name]) => mayUse(configuration, agentId, name)));
-  const tools = [...native.values(), ...offered.values()].map((tool) => tool.definition);
+  const shown = [...native.values()].filter(({ isHidden }) => !isHidden);
+  const tools = [...shown, ...offered.values()].map((tool) => tool.definition);
   const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
   const usable = eligibleSkills(skills, configuration, kept);
   const content: PromptContent = {

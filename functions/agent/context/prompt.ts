@@ -21,6 +21,7 @@ import { dailyMemoryPath, promptFiles } from "../../../shared/workspace/workspac
 import {
   contextText,
   guestText,
+  recallText,
   safety,
   skillsText,
   toolCallStyle,
@@ -82,6 +83,7 @@ export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): 
 
 /** All sections before the Runtime section. */
 function contentText({ agentId, audience, role, basePrompt, tools, files, skills }: PromptContent): string {
+  const has = (tool: string) => tools.some(({ name }) => name === tool);
   const seen = seenFiles(files, audience);
   const texts = { ...seen, identity: identitySection(seen.identity ?? "") };
   const firstRun = (seen.bootstrap ?? "").trim() !== "";
@@ -97,9 +99,10 @@ function contentText({ agentId, audience, role, basePrompt, tools, files, skills
     basePrompt.trim(),
     tools.length > 0 ? toolingText : "",
     toolCallStyle,
-    tools.some(({ name }) => name === contextTools.activate) ? contextText : "",
+    has(contextTools.activate) ? contextText : "",
     safety,
     workspaceText(agentId, audience),
+    audience !== "shared" && has("gsv__recall") ? recallText(has("gsv__memory")) : "",
     role === "guest" ? guestText : "",
     fileSections.length > 0 ? workspaceFilesText : "",
     ...fileSections,

@@ -8,13 +8,14 @@ import type { RecallScope } from "../../../shared/recall/visible-turns.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import type { KeyRules } from "../../../shared/session/key/session-key.ts";
 import type { ToolCallContext } from "../tools/native/native-tool.ts";
+import { recallScope } from "./recall-scope.ts";
 
 /** Entries of an answer: the default, the default of `recent`, and the maximum. */
 const entries = { usual: 50, recent: 10, max: 500 };
 
 /** The arguments of `gsv__session_logs`: docs/search.md. */
 export interface LogRequest {
-  action: "list_sessions" | "read_session" | "search" | "recent";
+  action: "list" | "read" | "recent" | "list_sessions" | "read_session" | "search";
   session_id?: string | undefined;
   query?: string | undefined;
   limit?: number | undefined;
@@ -36,27 +37,25 @@ interface Request {
 }
 
 /**
- * Answers `gsv__session_logs`. The main conversation can read all conversations of its agent, every other one only itself,
- * including the time before its resets.
+ * Answers `gsv__session_logs`, with the conversations of `recallScope`.
  * @returns also whose words the answer contains, besides the owner's
  * @throws PeerError for an error that the model can fix
  */
 export async function readLogs(args: LogRequest, context: ToolCallContext): Promise<Answer> {
-  const { agent, turn, address } = context;
+  const { agent } = context;
   const configuration = await agent.configuration.load();
   const request: Request = {
     recall: await agent.recall(),
-    scope: {
-      agentId: turn.agentId,
-      sessionKey: address.sessionKey,
-      all: turn.audience === "main",
-      timezone: configuration.userTimezone,
-    },
+    scope: recallScope(configuration, context),
     rules: keyRules(configuration),
     limit: within(args.limit, args.action === "recent" ? entries.recent : entries.usual, 1, entries.max),
     preview: within(args.max_chars, previewCharacters.usual, previewCharacters.least, previewCharacters.most),
   };
-  const answer = { list_sessions: listConversations, search, read_session: readSession, recent };
+  const answer = {
+    ...{ list: listConversations, read: readSession, recent },
+    // The names of the seed.
+    ...{ list_sessions: listConversations, read_session: readSession, search },
+  };
   return answer[args.action](args, request);
 }
 
@@ -70,7 +69,7 @@ async function listConversations(_: LogRequest, { recall, scope, rules, limit }:
     first_timestamp: time(firstAt),
     last_timestamp: time(lastAt),
   }));
-  return { result: { count: sessions.length, sessions, ...more(waiting) }, origins: [] };
+  return { result: { count: sessions.length, sessions, ...waitingNote(waiting) }, origins: [] };
 }
 
 async function search(args: LogRequest, { recall, scope, rules, limit, preview }: Request): Promise<Answer> {
@@ -87,7 +86,7 @@ async function search(args: LogRequest, { recall, scope, rules, limit, preview }
     truncated: isTruncated(turn, part),
   }));
   const origins = joinOrigins(...new Set(found.map(({ turn }) => turn.conversation.origins)));
-  return { result: { query: question, count: hits.length, hits, ...more(waiting) }, origins };
+  return { result: { query: question, count: hits.length, hits, ...waitingNote(waiting) }, origins };
 }
 
 async function readSession(args: LogRequest, { recall, scope, limit, preview }: Request): Promise<Answer> {
@@ -140,13 +139,14 @@ const isTruncated = ({ cut }: Turn, { truncated }: Preview): boolean => cut === 
 
 const time = (at: number): string => new Date(at).toISOString();
 
-const more = (waiting: number) =>
+/** Says that archives remain to be searched, if so. */
+export const waitingNote = (waiting: number): { note?: string } =>
   waiting === 0
     ? {}
     : { note: `${waiting} archives were not searched yet; repeat the same call to search them` };
 
 function notFound(name: string): PeerError {
-  return new PeerError(code.notFound, `session_not_found: ${name}; list_sessions lists the readable ones`);
+  return new PeerError(code.notFound, `session_not_found: ${name}; list lists the readable ones`);
 }
 
 function required(name: string, value: string | undefined): string {

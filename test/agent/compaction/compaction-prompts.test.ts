@@ -59,7 +59,7 @@ describe("a request for a summary", () => {
 
   it("dates each message in the user's timezone, and does not repeat what the agent recalled", () => {
     const asked = { ...user("meet Kim tomorrow"), timestamp: Date.parse("2026-11-23T23:30:00Z") };
-    for (const toolName of ["gsv__session_logs", "gsv__SessionsList"]) {
+    for (const toolName of ["gsv__recall", "session_logs", "gsv__SessionsList"]) {
       const recalled = { ...result("a", "said by a group"), toolName };
       const text = renderConversation([asked, recalled], "Europe/Madrid");
       expect(text).toBe(

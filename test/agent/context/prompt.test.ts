@@ -130,6 +130,17 @@ describe("the system prompt", () => {
   });
 });
 
+describe("when to recall", () => {
+  const headings = (sessionKind: string, tools = [tool("gsv__recall")]) =>
+    headingsOf({ ...full, tools, runtime: { ...runtime, sessionKind } });
+
+  it("is said where nobody else reads along and there is a tool for it", () => {
+    for (const kind of ["main", "named", "cron", "dm"]) expect(headings(kind), kind).toContain("## Recall");
+    for (const kind of ["group", "unheard-of"]) expect(headings(kind), kind).not.toContain("## Recall");
+    expect(headings("main", [])).not.toContain("## Recall");
+  });
+});
+
 describe("private memory in the prompt", () => {
   const textFor = (sessionKind: string) => prompt({ ...full, runtime: { ...runtime, sessionKind } }).text;
 

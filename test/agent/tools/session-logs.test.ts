@@ -263,8 +263,21 @@ describe("C8: the searched conversations", () => {
     expect(new Set(sessions.map(({ session }) => session))).toEqual(new Set([group]));
   });
 
-  it("a named conversation finds only its own messages", async () => {
-    expect((await search("code kiwi", "agent:main:errands")).hits).toEqual([]);
+  it("a named conversation finds, lists and reads what main and named ones heard, and no group", async () => {
+    await say("buy nails", "agent:main:shed");
+    const found = previews(await search("code kiwi nails", "agent:main:errands"));
+    expect(found).toEqual(
+      expect.arrayContaining(["buy nails", ...secrets.map((one) => expect.stringContaining(one))]),
+    );
+    expect(previews(await search("picnic blanket", "agent:main:errands"))).toEqual([]);
+    const { sessions } = await logs({ action: "list" }, "agent:main:errands");
+    expect(new Set(sessions.map(({ session }) => session))).toEqual(
+      new Set([main, "agent:main:shed", "agent:main:errands"]),
+    );
+    const { sessionId } = await bench.state(group);
+    expect((await logs({ action: "read", session_id: sessionId }, "agent:main:errands")).error).toContain(
+      "not_found",
+    );
   });
 
   it("a guest is not offered it", async () => {

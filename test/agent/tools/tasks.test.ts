@@ -10,7 +10,8 @@ interface Announced {
   required?: string[];
 }
 
-const definitions = [...nativeTools, ...nodeTools].map(({ definition }) => definition);
+const shown = nativeTools.filter(({ isHidden }) => !isHidden);
+const definitions = [...shown, ...nodeTools].map(({ definition }) => definition);
 const announced = (tool: string) =>
   definitions.find(({ name }) => name === tool)?.inputSchema as Announced | undefined;
 
@@ -55,14 +56,10 @@ const facts: Record<string, string[]> = {
   gsv__SessionSend: ["agent:work:main", "waitSeconds is 0", "Default 30", "messengers"],
   gsv__activate: ["next step", "id of its call", "file:gsv:{path}"],
   gsv__pin: ["pinned false", "as it is now"],
-  gsv__session_logs: [
-    "archived",
-    "where you found",
-    "Default 50, max 500; recent 10",
-    "20-4000, default 200",
-  ],
-  gsv__what_do_i_know: ["MEMORY.md", "Default 20, max 50"],
-  gsv__memory: ["one fact", "corrects", "gsv__session_logs", "self-contained"],
+  gsv__recall: ["all earlier conversations", "where you found", "YYYY-MM-DD"],
+  gsv__session_logs: ["end of this one", "Default 50, max 500; recent 10", "20-4000, default 200"],
+  gsv__who_am_i: ["MEMORY.md", "figures"],
+  gsv__memory: ["one fact", "by id", "self-contained"],
   Bash: ["login shell", "together", "200,000", "input is empty", "300000", "Process", "minute"],
   Process: ["30 minutes", "last 200", "as it is", "line feed", "from 0"],
   Read: ["from 1", "100 KB", "PNG, JPEG, GIF, WebP", "10 MB", "nextOffset", "~/", "2000"],
@@ -71,6 +68,12 @@ const facts: Record<string, string[]> = {
   Glob: ["newest first", "1,000", "**/*.ts", "node_modules, .git and .gsv"],
   Grep: ["JavaScript", "(?i)", "100 matches", "node_modules, .git and .gsv", "*.ts"],
 };
+
+it("the tools for memories take few characters, because each request has them", () => {
+  const names = ["gsv__recall", "gsv__session_logs", "gsv__memory", "gsv__who_am_i"];
+  const texts = definitions.filter(({ name }) => names.includes(name)).map((one) => JSON.stringify(one));
+  expect(texts.join("").length).toBeLessThanOrEqual(1378);
+});
 
 it.each(Object.entries(facts))("%s states what a model cannot guess from names", (tool, stated) => {
   const text = JSON.stringify(definitions.find(({ name }) => name === tool));

@@ -98,6 +98,8 @@ export interface NativeTool {
   repeatable: boolean;
   /** Whether a run that answers a guest may use it. */
   forGuests: boolean;
+  /** True for a tool that is accepted, but not described to the model. */
+  isHidden?: boolean;
   /** True for a tool that a node answers later: `run` only determines the call, and sends nothing. */
   asksNode?: boolean;
   /** True for a tool that only determines a message and its session. */
@@ -111,21 +113,24 @@ export interface NativeTool {
 }
 
 /** Creates a native tool. The declaration of its arguments checks them and describes them to the model. */
-export function nativeTool<E extends v.ObjectEntries>(tool: {
+export function nativeTool<E extends v.ObjectEntries, A extends v.ObjectEntries = E>(tool: {
   name: string;
   description: string;
   arguments: E;
+  /** The arguments that are accepted, if the model is told of fewer. */
+  accepts?: A;
   /** Arguments that are optional, but required in the definition that the model sees. */
   alsoRequired?: readonly (keyof E & string)[];
   repeatable: boolean;
   forGuests: boolean;
+  isHidden?: boolean;
   asksNode?: boolean;
   asksSession?: boolean;
   ownSessionsOnly?: boolean;
   isOffered?(configuration: Configuration, agentId: string): boolean;
-  run(args: v.InferOutput<v.ObjectSchema<E, undefined>>, context: ToolCallContext): Promise<NativeOutcome>;
+  run(args: v.InferOutput<v.ObjectSchema<A, undefined>>, context: ToolCallContext): Promise<NativeOutcome>;
 }): NativeTool {
-  const { name, description, arguments: entries, alsoRequired = [], ...rest } = tool;
+  const { name, description, arguments: entries, accepts, alsoRequired = [], ...rest } = tool;
   const { required = [], ...inputSchema } = inputSchemaOf(entries);
   const announced = [...required, ...alsoRequired];
   return {
@@ -135,7 +140,7 @@ export function nativeTool<E extends v.ObjectEntries>(tool: {
       description,
       inputSchema: { ...inputSchema, ...(announced.length > 0 ? { required: announced } : {}) },
     },
-    schema: v.object(entries),
+    schema: v.object(accepts ?? entries),
   };
 }
 

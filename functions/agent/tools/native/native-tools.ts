@@ -3,7 +3,7 @@ import { cronTool } from "./cron-tool.ts";
 import { memoryCheckpoint, memoryHistory } from "./history-tools.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
-import { memoryTool, myStats, sessionLogs, whatDoIKnow, whoAmI } from "./self-tools.ts";
+import { memoryTool, myStats, recallTool, sessionLogs, whatDoIKnow, whoAmI } from "./self-tools.ts";
 import { configGet, logsGet, sessionSend, sessionsList } from "./session-tools.ts";
 import { transfer } from "./transfer-tool.ts";
 import { deleteFile, editFile, readFile, writeFile } from "./workspace-tools.ts";
@@ -24,6 +24,7 @@ export const nativeTools: readonly NativeTool[] = [
   activate,
   deactivate,
   pin,
+  recallTool,
   sessionLogs,
   whoAmI,
   whatDoIKnow,

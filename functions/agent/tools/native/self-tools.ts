@@ -3,28 +3,35 @@ import { memoryIdField, memoryTextField, memoryTypes } from "../../../../shared/
 import { count } from "../../../../shared/protocol/schemas.ts";
 import { nativeTool } from "./native-tool.ts";
 
+const section = v.optional(v.pipe(v.string(), v.maxLength(256)));
+const whole = v.optional(v.pipe(v.number(), v.integer()));
+
+const about = v.optional(v.picklist(["memory", "stats"]));
+
 export const whoAmI = nativeTool({
   name: "gsv__who_am_i",
-  description: "Your id, model, workspace, identity, and the beginning of SOUL.md.",
-  arguments: {},
+  description: "Your identity and model, or MEMORY.md by sections, or figures.",
+  arguments: { about },
+  accepts: { about, section },
   repeatable: true,
   forGuests: false,
   isOffered: ({ memory }) => memory.selfReport,
-  async run(_, context) {
+  async run({ about, ...args }, context) {
+    if (about === "stats") return myStats.run({} as never, context);
     const report = await import("../../self/self-report.ts");
-    return { ok: true, ...(await report.whoAmI(context)) };
+    const answer = about === "memory" ? report.whatDoIKnow(args, context) : report.whoAmI(context);
+    return { ok: true, ...(await answer) };
   },
 });
 
+/** The seed's names of two parts of `gsv__who_am_i`. */
 export const whatDoIKnow = nativeTool({
   name: "gsv__what_do_i_know",
   description: "MEMORY.md by sections.",
-  arguments: {
-    section: v.optional(v.pipe(v.string(), v.maxLength(256), v.description("Part of a heading"))),
-    limit: v.optional(v.pipe(v.number(), v.integer(), v.description("Default 20, max 50"))),
-  },
+  arguments: { section, limit: whole },
   repeatable: true,
   forGuests: false,
+  isHidden: true,
   isOffered: ({ memory }) => memory.selfReport,
   async run(args, context) {
     const report = await import("../../self/self-report.ts");
@@ -38,6 +45,7 @@ export const myStats = nativeTool({
   arguments: {},
   repeatable: true,
   forGuests: false,
+  isHidden: true,
   isOffered: ({ memory }) => memory.selfReport,
   async run(_, context) {
     const stats = await import("../../self/agent-stats.ts");
@@ -45,24 +53,47 @@ export const myStats = nativeTool({
   },
 });
 
+const query = v.pipe(v.string(), v.maxLength(2000));
+const day = (words: string) =>
+  v.optional(v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}$/, "expected YYYY-MM-DD"), v.description(words)));
+
+export const recallTool = nativeTool({
+  name: "gsv__recall",
+  description: "Search memories and all earlier conversations. Say where you found it.",
+  arguments: {
+    queries: v.pipe(v.array(query), v.minLength(1), v.maxLength(4)),
+    from: day("YYYY-MM-DD"),
+    to: day(""),
+    limit: whole,
+  },
+  repeatable: true,
+  forGuests: false,
+  isOffered: ({ memory }) => memory.tool || memory.sessionLogs,
+  async run(args, context) {
+    const { answerRecall } = await import("../../self/answer-recall.ts");
+    return answerRecall({ ...args, limit: Math.min(50, Math.max(1, args.limit ?? 10)) }, context);
+  },
+});
+
 const wish = (words: string) => v.optional(v.pipe(v.number(), v.integer(), v.description(words)));
 
 const logArguments = {
-  action: v.picklist(["list_sessions", "read_session", "search", "recent"]),
-  session_id: v.optional(
-    v.pipe(v.string(), v.maxLength(256), v.description("Id or key. recent: default this one")),
-  ),
-  query: v.optional(v.pipe(v.string(), v.maxLength(2000), v.description("Words or a question"))),
+  action: v.picklist(["list", "read", "recent"]),
+  session_id: v.optional(v.pipe(v.string(), v.maxLength(256), v.description("Id or key"))),
+  from_message: whole,
   limit: wish("Default 50, max 500; recent 10"),
-  max_chars: wish("Per text: 20-4000, default 200"),
-  from_message: wish("read_session: first message"),
+  max_chars: wish("20-4000, default 200"),
 };
 
 export const sessionLogs = nativeTool({
   name: "gsv__session_logs",
-  description:
-    "What was said before, in this and earlier conversations, archived ones too. Say where you found it.",
+  description: "List and read conversations; recent: the end of this one.",
   arguments: logArguments,
+  accepts: {
+    ...logArguments,
+    action: v.picklist([...logArguments.action.options, "list_sessions", "read_session", "search"]),
+    query: v.optional(query),
+  },
   repeatable: true,
   forGuests: false,
   isOffered: ({ memory }) => memory.sessionLogs,
@@ -72,17 +103,21 @@ export const sessionLogs = nativeTool({
   },
 });
 
+const memoryArguments = {
+  action: v.picklist(["remember", "correct", "forget"]),
+  id: v.optional(memoryIdField),
+  content: v.optional(memoryTextField),
+  type: v.optional(v.picklist(memoryTypes)),
+};
+
 export const memoryTool = nativeTool({
   name: "gsv__memory",
-  description:
-    "Your memories: recall what fits query, remember one fact a call, forget one by its id. " +
-    "supersedes: id of the memory that the new one corrects. What was said is in gsv__session_logs.",
-  arguments: {
-    action: v.picklist(["recall", "remember", "forget"]),
-    query: v.optional(v.pipe(v.string(), v.maxLength(2000))),
-    content: v.optional(v.pipe(memoryTextField, v.description("A self-contained sentence"))),
-    id: v.optional(memoryIdField),
-    type: v.optional(v.picklist(memoryTypes)),
+  description: "Remember one fact in a self-contained sentence; correct or forget one by id.",
+  arguments: memoryArguments,
+  accepts: {
+    ...memoryArguments,
+    action: v.picklist([...memoryArguments.action.options, "recall"]),
+    query: v.optional(query),
     supersedes: v.optional(memoryIdField),
     limit: v.optional(count(1, 50)),
   },
