@@ -43,7 +43,10 @@ export function openRecall(
   const open = createSaidTurns(store);
   const near = createNearTurns(store.bucket, findEmbedder);
   const find: Recall["find"] = async (scope, { questions, limit, isWanted }) => {
-    const [said, asked] = await Promise.all([open(scope), Promise.all(questions.map((one) => near.ask(scope.agentId, one)))]);
+    const [said, asked] = await Promise.all([
+      open(scope),
+      Promise.all(questions.map((one) => near.ask(scope.agentId, one))),
+    ]);
     const orders = questions.map(async (question, i) => {
       const about = asked[i];
       const nearest = about ? await near.find(about, said) : [];
