@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { jobMutations } from "../conformance/jobs/job-mutations.ts";
 import { seededRandom } from "../support/random.ts";
 import { type Action, drawActions } from "./load/actions.ts";
-import { mutations } from "./mutations.ts";
+import { distortions, mutations } from "./mutations.ts";
 import { drawSceneOf } from "./scenes/scenes.ts";
-import { runSchedule } from "./schedule.ts";
+import { runSchedule, type ScheduleOptions } from "./schedule.ts";
 
 /** Messages and stops in quick succession, so that stops meet the ends of runs. */
 function crowd(seed: number): Action[] {
@@ -53,21 +53,28 @@ const settings: Record<
   "the tombstone of a memory": { oneIn: 20, actions: scene("memories") },
   "the lease of a sweep of memories": { oneIn: 20, actions: scene("memories") },
   "a session that does not exist yet": { oneIn: 10, actions: crowd },
+  "the version that a restore overwrites": { oneIn: 60, actions: scene("restores") },
   ...Object.fromEntries(
     Object.keys(jobMutations).map((name) => [name, { oneIn: 20, actions: scene("jobs") }]),
   ),
 };
 
-it.each(Object.entries(mutations))(
-  "finds a fault when a write lacks its condition: %s",
-  async (name, mutate) => {
-    const { oneIn, actions = users, from = 1, isMixed = false } = settings[name] ?? { oneIn: 20 };
-    let found: string[] = [];
-    for (let seed = from; seed < from + maxSchedules && found.length === 0; seed++) {
-      const options = { seed, oneIn, isMixed, actions: actions(seed) };
-      found = (await runSchedule({ ...options, mutate })).violations;
-      if (found.length > 0) expect((await runSchedule(options)).violations).toEqual([]);
-    }
-    expect(found).not.toEqual([]);
-  },
-);
+const faults: [string, Pick<ScheduleOptions, "mutate" | "distort">][] = [
+  ...Object.entries(mutations).map(
+    ([name, mutate]) => [name, { mutate }] as [string, { mutate: typeof mutate }],
+  ),
+  ...Object.entries(distortions).map(
+    ([name, distort]) => [name, { distort }] as [string, { distort: typeof distort }],
+  ),
+];
+
+it.each(faults)("finds a fault when a write lacks its condition: %s", async (name, seeded) => {
+  const { oneIn, actions = users, from = 1, isMixed = false } = settings[name] ?? { oneIn: 20 };
+  let found: string[] = [];
+  for (let seed = from; seed < from + maxSchedules && found.length === 0; seed++) {
+    const options = { seed, oneIn, isMixed, actions: actions(seed) };
+    found = (await runSchedule({ ...options, ...seeded })).violations;
+    if (found.length > 0) expect((await runSchedule(options)).violations).toEqual([]);
+  }
+  expect(found).not.toEqual([]);
+});

@@ -1,9 +1,23 @@
 import type { TableCall } from "../../local/items/table-call.ts";
 import type { Step } from "../../shared/world/expression.ts";
+import type { World } from "../../shared/world/world.ts";
 import { jobMutations } from "../conformance/jobs/job-mutations.ts";
 import { mutations as ofEveryInterleaving, without } from "../conformance/mutations.ts";
 
 type Mutation = (call: TableCall) => TableCall;
+
+/** How the services would look to code without a part that the protocol needs. */
+export const distortions: Record<string, (world: World) => World> = {
+  "the version that a restore overwrites": (world) => {
+    const { bucket } = world;
+    const put: typeof bucket.put = (key, body, options) => {
+      // Edits write text, restores the bytes of a commit.
+      const isRestored = key.includes("/plans/") && typeof body !== "string";
+      return bucket.put(key, body, isRestored ? { metadata: options?.metadata ?? {} } : options);
+    };
+    return { ...world, bucket: { ...bucket, put } };
+  },
+};
 
 const isRunId = without((part) => [part.path].flat().join(".") === "run.runId");
 

@@ -3,6 +3,7 @@ import type { SceneAction } from "../load/actions.ts";
 import { beatActions, createBeats } from "./beats.ts";
 import { createJobs, jobActions } from "./jobs/jobs.ts";
 import { createMemories, memoryActions } from "./memories.ts";
+import { createRestores, restoreActions } from "./restores.ts";
 import { drawScene, type Scene, type Stage } from "./scene.ts";
 import { createSends, sendActions } from "./sends.ts";
 
@@ -12,6 +13,7 @@ const scenes: Record<string, { does: readonly string[]; create(stage: Stage): Sc
   sends: { does: sendActions, create: createSends },
   beats: { does: beatActions, create: createBeats },
   memories: { does: memoryActions, create: createMemories },
+  restores: { does: restoreActions, create: createRestores },
 };
 
 /** Draws the actions of one scene. */
