@@ -52,12 +52,18 @@ export function* exportLines(
 /** What `--redact` replaces. */
 const secrets: readonly SecretShape[] = [...secretShapes, ["home_path", /\/(?:home|Users)\/[^\s/]+/g]];
 
-/** A JSON value with the secrets in its strings replaced. Member names stay. */
-function redacted(value: unknown): unknown {
-  if (typeof value === "string") return redact(value, secrets);
-  if (Array.isArray(value)) return value.map(redacted);
+/** Names of members whose text is a secret, whatever it looks like. */
+const secretName = /(?:pass(?:word|phrase|code|wort)|secret|token|api[ _-]?key)$/i;
+
+/** A JSON value with the secrets in its strings and names replaced. @param name of the member whose value it is */
+function redacted(value: unknown, name = ""): unknown {
+  if (typeof value === "string")
+    return secretName.test(name) && value !== "" ? "[REDACTED:password]" : redact(value, secrets);
+  if (Array.isArray(value)) return value.map((one) => redacted(one, name));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, redacted(one)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [redact(key, secrets), redacted(one, key)]),
+  );
 }
 
 /** Text in place of a stored image, whose bytes stay in the gateway's bucket. */

@@ -38,7 +38,7 @@ export const secretShapes: readonly SecretShape[] = [
   ["url_password", /(?<=\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:@/]{1,100}:)[^\s@/]+(?=@)/g],
   [
     "password",
-    /(?<=\b(?:pass(?:word|phrase|code|wort)|pin|secret|token|api[ _-]?key|contraseña|clave|mot de passe)(?:\s{1,40}(?:is|es|ist|est|lautet))?(?:\s{0,40}[:=]|\s)\s{0,40}["'`]?)(?=[^\s"'`]{0,200}[\d!@#$%^&*])[^\s"'`]{4,}/gi,
+    /(?<=\b(?:pass(?:word|phrase|code|wort)|pin|secret|token|api[ _-]?key|contraseña|clave|mot de passe)(?:\\?["'`])?(?:\s{1,40}(?:is|es|ist|est|lautet))?(?:\s{0,40}[:=]|\s)\s{0,40}(?:\\?["'`])?)(?=[^\s"'`]{0,200}[\d!@#$%^&*])[^\s"'`]{4,}/gi,
   ],
   [
     "password",
