@@ -127,6 +127,24 @@ export const attackClasses: readonly AttackClass[] = [
     file: "inside/approval-bypass.test.ts",
   },
   {
+    name: "hidden-text",
+    attack: "hides words or characters from the person who reads a request or a skill",
+    advisories: ["CVE-2021-42574", "CWE-451"],
+    file: "inside/hidden-text.test.ts",
+  },
+  {
+    name: "export-redaction",
+    attack: "finds a secret in a conversation that was exported without secrets",
+    advisories: ["CWE-212"],
+    file: "inside/export-redaction.test.ts",
+  },
+  {
+    name: "queued-rights",
+    attack: "has a message answered with the rights of the message that it waited behind",
+    advisories: ["CWE-863"],
+    file: "inside/queued-rights.test.ts",
+  },
+  {
     name: "non-owner-exec",
     attack: "has commands run on the owner's machines, or uses the owner's commands, as a guest",
     advisories: ["GHSA-c28g-vh7m-fm7v", "GHSA-39mp-545q-w789"],

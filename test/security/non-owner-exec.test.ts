@@ -79,18 +79,6 @@ describe("in a group", () => {
     expect(house.calls).toHaveLength(before);
     expect(await house.say(admin, `agent:main:${channel}:group:workshop`, bash)).toContain(ran);
   });
-
-  it("queued messages each have the rights of their own sender", async () => {
-    const first = await house.bring({ from: "olga", text: "wait for me", room: "workshop" });
-    const behind = await house.bring({ from: "gus", text: bash, room: "workshop" });
-    const last = await house.bring({ from: "olga", text: bash, room: "workshop" });
-    const before = house.calls.length;
-    house.release();
-    expect(await house.told(first.id)).toContain("wait for me");
-    expect(await house.told(behind.id)).toMatch(notFound);
-    expect(await house.told(last.id)).toContain(ran);
-    expect(house.calls).toHaveLength(before + 1);
-  });
 });
 
 it("an owner may use the machines in their own conversation, until they are removed", async () => {
