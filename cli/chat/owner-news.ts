@@ -1,6 +1,7 @@
 import type { Approval } from "../../shared/protocol/approvals.ts";
 import type { BudgetState } from "../../shared/protocol/events.ts";
 import { showHidden } from "../../shared/runtime/hidden-characters.ts";
+import { dollarsOf } from "../../shared/spend/dollars.ts";
 import { shorten } from "../app/columns.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 import { followRequests } from "./open-requests.ts";
@@ -60,6 +61,9 @@ function requestLines(request: Approval, where: string, start: string): string[]
 }
 
 function warningLine({ ruleId, scope, used, limit }: BudgetState): string {
+  const [, kind] = /^runaway-(\w+)$/.exec(ruleId) ?? [];
+  if (kind !== undefined)
+    return `a run (${kind}) has cost ${dollarsOf(used)}, ten times as much as usual: gsv usage, or /stop there`;
   const share = Math.floor((100 * used) / Math.max(1, limit));
   return `${share} % of the budget ${ruleId} (${showHidden(scope)}) are used: gsv budget list`;
 }

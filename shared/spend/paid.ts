@@ -20,7 +20,7 @@ export interface Paid {
   spent: Amounts;
   /** Since the last reset, if a rule limits that. */
   session: Amounts;
-  /** The run in progress as a hash, and what it has paid, if a rule limits that. Empty without a run. */
+  /** The run in progress as a hash, and what it has paid. Empty without a run. */
   run: string;
   runSpent: Amounts;
   /** Present while a call is in progress. A holder that finds it charges all of it: the call was interrupted. */

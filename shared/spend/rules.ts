@@ -85,14 +85,15 @@ export function limitsOf(
   });
 }
 
-/** The sums that a call counts to: the total, its kind, and those that a rule limits. */
+/** The sums that a call counts to: the total, its kind, its run, and those that a rule limits. */
 export function scopesOf(rules: readonly BudgetRule[], payer: Payer): string[] {
   const named = rules.flatMap((rule) => {
     const scope = scopeOf(rule, payer);
     return scope === undefined ? [] : [inUnit(scope, rule)];
   });
   const kind = payer.kind === "turn" ? [] : [`kind:${payer.kind}`];
-  return [...new Set(["all", ...kind, ...named])];
+  const run = payer.runId === undefined ? [] : ["run"];
+  return [...new Set(["all", ...kind, ...run, ...named])];
 }
 
 /** The price of one call, or its upper bound. */

@@ -5,7 +5,10 @@ import { type Bound, boundPrice, fitLimits, leastPrice, type UsedLimit } from ".
 import type { Hold } from "./paid.ts";
 import { type PricedUsage, type PriceList, priceOf, upperBound } from "./price.ts";
 import { isOwn, isTokens, limitsOf, type Payer, type Price, scopesOf } from "./rules.ts";
+import { runawayOf } from "./runaway.ts";
 import { Ledger, type Written } from "./session-ledger.ts";
+
+type Budgets = Awaited<ReturnType<Book["budgets"]>>;
 
 /** Attempts to reserve a call: others have reserved theirs in between. */
 const maxTries = 5;
@@ -101,7 +104,7 @@ export class SessionAccount {
       const price = boundPrice({ ...bound, cap: fitted.cap });
       const hold = { ...price, scopes: scopesOf(rules, payer) };
       this.#ledger.reserve(hold);
-      const warned = this.#warn(used, sums.day, budgets.warnAt);
+      const warned = this.#warn(used, sums.day, budgets, payer);
       const reserved = this.#ledger.write(limits).finally(() => warned);
       if (fitted.isFar && this.#ledger.isCounted(sums.day)) {
         const refused = reserved.then((outcome) =>
@@ -171,10 +174,13 @@ export class SessionAccount {
     return this.#ledger.settle(ended?.kind);
   }
 
-  /** Tells the owner, once a day for each rule, that its limit is near. */
-  async #warn(limits: readonly UsedLimit[], day: DayView, warnAt: number): Promise<void> {
-    const near = limits.filter(({ scope, used, max }) => !isOwn(scope) && used > 0 && used >= warnAt * max);
-    await Promise.all(near.map((limit) => this.#book.mark(day, limit)));
+  /** Tells the owner, once a day for each rule, that its limit is near, or that a run costs far more than usual. */
+  async #warn(limits: readonly UsedLimit[], day: DayView, budgets: Budgets, { kind }: Payer): Promise<void> {
+    const near = limits.filter(
+      ({ scope, used, max }) => !isOwn(scope) && used > 0 && used >= budgets.warnAt * max,
+    );
+    const runaway = budgets.enabled && runawayOf(day, kind, this.#ledger.spentInRun);
+    await Promise.all([...near, ...(runaway ? [runaway] : [])].map((limit) => this.#book.mark(day, limit)));
   }
 }
 
@@ -197,7 +203,7 @@ function rowKey({ payer, model }: Occasion): string {
 function boundOf(
   { model }: Occasion,
   { inputTokens, maxTokens, listed }: CallSize,
-  budgets: Awaited<ReturnType<Book["budgets"]>>,
+  budgets: Budgets,
 ): Bound | undefined {
   const rate = upperBound({ inputTokens }, listed, model, budgets);
   if (rate === "refused") return undefined;

@@ -107,8 +107,8 @@ export class Ledger {
   /** Makes the day's item show what was spent. @param ended the kind of a run that has ended */
   async settle(ended?: string): Promise<void> {
     await this.sums();
-    const { run, runSpent } = this.#now;
-    const last = ended && run !== "" ? { kind: ended, micros: runSpent.run ?? 0 } : undefined;
+    const { run } = this.#now;
+    const last = ended && run !== "" ? { kind: ended, micros: this.spentInRun } : undefined;
     if (ended) this.enterRun(undefined);
     await this.write([], last);
   }
@@ -173,6 +173,11 @@ export class Ledger {
   /** Whether a day has an entry of this session. */
   isCounted({ entries }: DayView): boolean {
     return entries.has(this.#name);
+  }
+
+  /** μ$ of the run in progress. */
+  get spentInRun(): number {
+    return this.#now.runSpent.run ?? 0;
   }
 
   /** What is used of limits, by this session and the others. */

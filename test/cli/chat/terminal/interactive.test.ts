@@ -81,6 +81,8 @@ describe("a chat at the terminal", () => {
     const day = { ruleId: "day", scope: "all", used: 825, limit: 1000, day: "2026-11-24" };
     gateway.emit("budget.warning", day);
     await sees("82 % of the budget day (all) are used: gsv budget list");
+    gateway.emit("budget.warning", { ...day, ruleId: "runaway-cron", scope: "run", used: 1_200_000 });
+    await sees("a run (cron) has cost $1.20, ten times as much as usual");
     gateway.emit("budget.reached", day);
     await sees("the budget day (all) is used up: gsv budget raise day AMOUNT");
   });
