@@ -4,7 +4,7 @@ import { planNextBeat, readBeat } from "../../shared/heartbeat/beat-state.ts";
 import { beatSettings } from "../../shared/heartbeat/beat-times.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { heartbeatSessionKey } from "../../shared/session/key/session-key.ts";
-import { stoppingRule } from "../../shared/spend/stopped-work.ts";
+import { whyStopped } from "../../shared/spend/stopped-work.ts";
 import type { TimerEvent } from "../../shared/world/world.ts";
 import type { Timer } from "./timer.ts";
 
@@ -39,7 +39,7 @@ export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
 /** Checked before anything wakes: the agent would only refuse the call. */
 async function budgetReason({ table }: Timer, agentId: string, configuration: Configuration, now: number) {
   const payer = { kind: "heartbeat", agentId, sessionKey: heartbeatSessionKey(agentId) } as const;
-  return (await stoppingRule(table, configuration, payer, now)) === undefined ? undefined : "budget";
+  return (await whyStopped(table, configuration, payer, now)) === undefined ? undefined : "budget";
 }
 
 /** Handles an overdue beat: its schedule was lost. */

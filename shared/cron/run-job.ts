@@ -3,7 +3,7 @@ import { log } from "../runtime/log.ts";
 import type { CronTask } from "../session/inbox-entry.ts";
 import { cronSessionKey } from "../session/key/session-key.ts";
 import { readSession } from "../session/sessions.ts";
-import { stoppingRule } from "../spend/stopped-work.ts";
+import { whyStopped } from "../spend/stopped-work.ts";
 import { changeJob, type JobRun, readJob, type StoredJob } from "./job-item.ts";
 import { type CronWorld, nextRunOf, scheduleNext } from "./plan-run.ts";
 import { hasRun, isNew, pruneRuns, recordRun, runId } from "./run-history.ts";
@@ -97,8 +97,8 @@ async function startRun(
   if (isTask && !forced) {
     const { id: jobId, agentId } = job;
     const payer = { kind: "cron", agentId, jobId, sessionKey: cronSessionKey(agentId, jobId) } as const;
-    const rule = await stoppingRule(table, configuration, payer, now);
-    if (rule !== undefined) return skip(world, job, at, now, `budget: the limit ${rule} is reached`);
+    const reason = await whyStopped(table, configuration, payer, now);
+    if (reason !== undefined) return skip(world, job, at, now, reason);
   }
   if (isTask && (await rivalsOf(table, job)).length >= cron.maxConcurrentRuns)
     return waitForSlot(world, job, forced, now);

@@ -11,7 +11,10 @@ const date = v.pipe(v.string(), v.isoDate("expected a date such as 2026-11-24"))
 const maxDollars = 10_000_000;
 
 export const usageParams = {
-  "usage.get": v.optional(v.object({ by: v.optional(v.picklist(usageGroups)), since: v.optional(date) }), {}),
+  "usage.get": v.optional(
+    v.object({ by: v.optional(v.picklist(usageGroups)), since: v.optional(date), to: v.optional(date) }),
+    {},
+  ),
   "budget.list": v.optional(v.object({}), {}),
   "budget.raise": v.pipe(
     v.object({
@@ -47,7 +50,7 @@ export interface UsageResult {
   today: { date: string } & UsageFigures;
   /** This month until now. */
   month: { since: string } & UsageFigures;
-  /** From `since` until now. */
+  /** From `since` until now, or until the end of the day `to`. */
   total: { since: string } & UsageFigures;
   /**
    * The parts of `total`, dearest first; days in their order. A session has only dollars. `name` is empty for calls without an
@@ -75,7 +78,9 @@ export interface BudgetState {
    * Reservations of calls in progress included. One entry for each agent, channel or job that has used something, if the rule
    * names none. Absent for runs and sessions, each of which has its own limit.
    */
-  used?: { of?: string; amount: number }[];
+  used?: { of?: string; amount: number; left?: number }[];
+  /** The day at whose beginning the limit is new, in the user's timezone; absent for runs and sessions. */
+  resetsOn?: string;
 }
 
 export interface BudgetList {

@@ -22,13 +22,13 @@ export function periodOf({ scope, per }: BudgetRule): keyof typeof periods {
 
 /**
  * Why a call is refused: what has used how much, when that resets, and how to raise the limit.
- * @param need the least that the call costs
+ * @param need the least that the call costs, if it is known
  * @param isPublic somebody who is no owner reads it: no figures
  */
 export function refusalText(
   { rule, scope, used, max }: UsedLimit,
   day: DayView,
-  need: number,
+  need: number | undefined,
   { isPublic }: { isPublic: boolean },
 ): string {
   if (isPublic) return publicText;
@@ -36,11 +36,13 @@ export function refusalText(
   const period = periodOf(rule);
   const of =
     rule.scope === "all" || isOwn(scope) ? "" : ` for ${scope.replace("#tokens", "").replace(":", " ")}`;
+  const next = need === undefined ? "" : `, and the next call may cost ${show(need)}`;
   const parts = scope === "all" && period === "day" ? usesOf(day) : "";
-  return `budget: ${periods[period]} limit of ${show(max)}${of} is reached: ${show(used)} used or reserved${parts}, and the next call may cost ${show(need)}. ${resets[period]} To go on now: gsv budget raise ${rule.id} ${amountOf(rule)}`;
+  return `budget: ${periods[period]} limit of ${show(max)}${of} is reached: ${show(used)} used or reserved${parts}${next}. ${resets[period]} To go on now: gsv budget raise ${rule.id} ${amountOf(rule)}`;
 }
 
-const amountOf = ({ usd, tokens }: BudgetRule) => (tokens === undefined ? `${usd ?? 0}` : `${tokens}`);
+/** Doubles the limit; a limit of nothing is raised by a dollar. */
+const amountOf = ({ usd, tokens }: BudgetRule) => `${tokens ?? (usd || 1)}`;
 
 /** What a day's sum consists of: ` (conversations $4.10, heartbeat $0.90)`. */
 function usesOf({ sums }: DayView): string {

@@ -1,6 +1,7 @@
 import type { Configuration } from "../configuration/schema.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { BudgetList, BudgetState } from "../protocol/usage.ts";
+import { addDays } from "../runtime/zoned-time.ts";
 import { set } from "../world/expression.ts";
 import type { Table } from "../world/world.ts";
 import type { Amounts } from "./amounts.ts";
@@ -63,13 +64,21 @@ function stateOf(rule: Rule, days: readonly DayView[], date: string): BudgetStat
   const { unit, limit, size } = unitOf(rule);
   const raised = raisedBy(id, raises) / size;
   const uses = scope === "run" || scope === "session" ? undefined : usesOf(rule, sums, unit === "tokens");
-  const used = uses?.map(([name, amount]) => ({ ...(name ? { of: name } : {}), amount: amount / size }));
+  const used = uses?.map(([name, micros]) => {
+    const amount = micros / size;
+    const left = Number(Math.max(0, limit + raised - amount).toFixed(6));
+    return { ...(name ? { of: name } : {}), amount, left };
+  });
+  const resetsOn = per === "day" ? addDays(date, 1) : per === "month" ? nextMonth(date) : undefined;
   return {
     ...{ id, scope, per, atLimit, unit, raised, limit: limit + raised },
     ...(of === undefined ? {} : { of }),
     ...(used ? { used } : {}),
+    ...(resetsOn === undefined ? {} : { resetsOn }),
   };
 }
+
+const nextMonth = (date: string) => `${addDays(`${date.slice(0, 8)}01`, 31).slice(0, 8)}01`;
 
 /** What is used of a rule, by the part of its scope; the part is empty if the rule has one limit. */
 function usesOf({ scope, of }: Rule, sums: Amounts, isTokens: boolean): [part: string, amount: number][] {

@@ -23,7 +23,8 @@ export type PricedUsage = Omit<Usage, "totalTokens"> & { cacheWrite1h?: number }
  */
 export type PriceSource = "config" | "catalogue" | "reported" | "unknown-estimate";
 
-type Budgets = Pick<Configuration["budgets"], "prices" | "unknownPrice">;
+type Budgets = Pick<Configuration["budgets"], "prices" | "unknownPrice"> &
+  Partial<Pick<Configuration["budgets"], "enabled">>;
 
 /** What unknown models cost while `unknownPrice` is `refuse`: a call may have begun before. */
 const refusedPrice = { input: 5, output: 25 };
@@ -68,7 +69,7 @@ interface PlannedCall {
 
 /**
  * The upper bound of a call: nothing is cached, and all of it is written to the cache. μ$, not rounded.
- * @returns `refused`: the model's price is unknown, and such models may not be called
+ * @returns `refused`: the model's price is unknown, and budgets are on and refuse such models
  */
 export function upperBound(
   { inputTokens, cacheRetention = "long" }: PlannedCall,
@@ -77,7 +78,8 @@ export function upperBound(
   budgets: Budgets,
 ): { inputMicros: number; outputMicrosPerToken: number } | "refused" {
   const { source, list } = pricesOf(listed, name, budgets);
-  if (source === "unknown-estimate" && budgets.unknownPrice === "refuse") return "refused";
+  const { unknownPrice, enabled = true } = budgets;
+  if (source === "unknown-estimate" && unknownPrice === "refuse" && enabled) return "refused";
   const tiers = (list.tiers ?? []).filter(({ inputTokensAbove }) => inputTokens > inputTokensAbove);
   const dearest = (rate: (rates: Rates) => number) => Math.max(...[list, ...tiers].map(rate));
   return {

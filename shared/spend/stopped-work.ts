@@ -2,15 +2,16 @@ import type { Configuration } from "../configuration/schema.ts";
 import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Table } from "../world/world.ts";
 import { extraOf } from "./book.ts";
+import { refusalText } from "./budget-refusal.ts";
 import { readDay, readDays, totalOf } from "./day-view.ts";
 import { isOwn, limitsOf, type Payer } from "./rules.ts";
 
 /**
- * The rule that stops work which the gateway itself would begin: less of its limit is left than such work has needed when it was
+ * Why work may not begin that the gateway itself would begin: less of a limit is left than such work has needed when it was
  * refused. Undefined when it may begin; the agent decides about each call.
  * @param now epoch ms
  */
-export async function stoppingRule(
+export async function whyStopped(
   table: Pick<Table, "get" | "query">,
   { budgets, userTimezone }: Pick<Configuration, "budgets" | "userTimezone">,
   payer: Payer,
@@ -25,10 +26,13 @@ export async function stoppingRule(
   ]);
   const earlier = totalOf(before);
   const limits = limitsOf(budgets.rules, payer, extraOf({ day, earlier }));
-  const reached = limits.find(({ rule, scope, max }) => {
-    if (rule.atLimit === "warn" || isOwn(scope)) return false;
+  for (const limit of limits) {
+    const { rule, scope, max } = limit;
+    if (rule.atLimit === "warn" || isOwn(scope)) continue;
     const used = (day.sums[scope] ?? 0) + (rule.per === "month" ? (earlier.sums[scope] ?? 0) : 0);
-    return used >= max || used + (day.needs[`${scope}@${payer.kind}`] ?? 0) > max;
-  });
-  return reached?.rule.id;
+    const need = day.needs[`${scope}@${payer.kind}`];
+    if (used >= max || used + (need ?? 0) > max)
+      return refusalText({ ...limit, used }, day, need, { isPublic: false });
+  }
+  return undefined;
 }

@@ -17,11 +17,11 @@ function partOf(key: string, group: Exclude<UsageGroup, "day" | "session">): str
   return (group === "model" ? found.slice(parts.length).join("|") : found[parts.indexOf(group)]) ?? "";
 }
 
-/** Reads the spending since a day. @param date today in the user's timezone; `sessionKeys` are read to group by session */
+/** Reads the spending since a day, up to the end of `to`. @param date today in the user's timezone; `sessionKeys` are read to group by session */
 export async function readUsage(
   table: Pick<Table, "query">,
   date: string,
-  { by, since: asked }: { by?: UsageGroup; since?: string } = {},
+  { by, since: asked, to = date }: { by?: UsageGroup; since?: string; to?: string } = {},
   sessionKeys: () => Promise<readonly string[]> = async () => [],
 ): Promise<UsageResult> {
   const month = `${date.slice(0, 8)}01`;
@@ -29,13 +29,14 @@ export async function readUsage(
   const since = asked === undefined || asked > date ? month : asked < oldest ? oldest : asked;
   const days = await readDays(table, since < month ? since : month, date);
   const from = (first: string) => days.filter((day) => day.date >= first);
+  const chosen = from(since).filter((day) => day.date <= to);
   const result: UsageResult = {
     today: { date, ...figuresOf(from(date)) },
     month: { since: month, ...figuresOf(from(month)) },
-    total: { since, ...figuresOf(from(since)) },
+    total: { since, ...figuresOf(chosen) },
   };
   if (by === undefined) return result;
-  const groups = by === "session" ? bySession(from(since), await sessionKeys()) : byPart(from(since), by);
+  const groups = by === "session" ? bySession(chosen, await sessionKeys()) : byPart(chosen, by);
   const grouped = groups.reduce((sum, group) => sum + group.dollars, 0);
   const restDollars = Number((result.total.dollars - grouped).toFixed(6));
   return { ...result, groups, ...(restDollars > 0 ? { restDollars } : {}) };

@@ -136,6 +136,9 @@ describe("the upper bound of a call", () => {
   it("is refused when the price is unknown and unknown prices are", () => {
     const refuse = { ...budgets, unknownPrice: "refuse" as const };
     expect(upperBound({ inputTokens: 1 }, undefined, "a/b", refuse)).toBe("refused");
+    expect(upperBound({ inputTokens: 1 }, undefined, "a/b", { ...refuse, enabled: false })).not.toBe(
+      "refused",
+    );
     const known = { ...refuse, prices: { "a/b": { input: 0, output: 0 } } };
     expect(upperBound({ inputTokens: 1 }, undefined, "a/b", known)).toMatchObject({ inputMicros: 0 });
   });

@@ -4,7 +4,7 @@ import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { dayKey } from "../../shared/spend/day-view.ts";
 import { SessionAccount } from "../../shared/spend/session-account.ts";
-import { stoppingRule } from "../../shared/spend/stopped-work.ts";
+import { whyStopped } from "../../shared/spend/stopped-work.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { newBook } from "../support/payment.ts";
@@ -41,7 +41,7 @@ function call(jobId: string, budgets: ReturnType<typeof budgetsOf>) {
 }
 
 const stopping = (jobId: string, budgets: ReturnType<typeof budgetsOf>) =>
-  stoppingRule(table, { budgets, userTimezone: "UTC" }, payerOf(jobId), Date.now());
+  whyStopped(table, { budgets, userTimezone: "UTC" }, payerOf(jobId), Date.now());
 
 /** Uses up a rule's limit but for two cents. */
 async function use(jobId: string, budgets: ReturnType<typeof budgetsOf>): Promise<void> {
@@ -58,7 +58,7 @@ it("a job whose call was refused stops only itself, if each job has a limit of i
   await use("a", budgets);
   expect(await stopping("a", budgets)).toBeUndefined();
   expect((await call("a", budgets).admitted).status).toBe("refused");
-  expect(await stopping("a", budgets)).toBe("r");
+  expect(await stopping("a", budgets)).toContain("gsv budget raise r 0.1");
   expect(await stopping("b", budgets)).toBeUndefined();
 });
 
@@ -74,7 +74,7 @@ it("a stopped job goes on when its limit is raised far enough", async () => {
   await call("a", budgets).admitted;
   const today = new Date().toISOString().slice(0, 10);
   await table.update(dayKey(today), [set("x:r:1", 5000)]);
-  expect(await stopping("a", budgets)).toBe("r");
+  expect(await stopping("a", budgets)).toContain("gsv budget raise r 0.1");
   await table.update(dayKey(today), [set("x:r:2", 50_000)]);
   expect(await stopping("a", budgets)).toBeUndefined();
 });

@@ -53,6 +53,8 @@ describe("usage", () => {
   it("since an earlier day leaves the month as it is", async () => {
     const { month, total } = await usage({ since: "2026-10-31" });
     expect([month.dollars, total.dollars]).toEqual([1.5, 6.5]);
+    const earlier = await usage({ by: "day", since: "2026-10-31", to: "2026-11-02" });
+    expect([earlier.month.dollars, earlier.total.dollars, earlier.groups?.length]).toEqual([1.5, 6, 2]);
   });
 
   it.each([
@@ -158,6 +160,16 @@ describe("budgets", () => {
       "agents: work $0.20 of $1.00 a day for each agent; refuses",
     ]);
     expect(await lines({ ...budgets, enabled: false })).toEqual([expect.stringContaining("Budgets are off")]);
+  });
+
+  it("say how much is left, and when they reset", async () => {
+    const states = new Map(
+      (await readBudgets(state.table, today, budgets)).rules.map((one) => [one.id, one]),
+    );
+    expect(states.get("day")).toMatchObject({ used: [{ amount: 0.5, left: 9.5 }], resetsOn: "2026-11-25" });
+    expect(states.get("month")).toMatchObject({ used: [{ left: 38.5 }], resetsOn: "2026-12-01" });
+    expect(states.get("agents")).toMatchObject({ used: [{ of: "work", left: 0.8 }] });
+    expect(states.get("run")).not.toHaveProperty("resetsOn");
   });
 
   it("are raised for today, or for the month, and once for each request", async () => {
