@@ -54,7 +54,7 @@ export async function actOnAnswers(
     after.filter(({ one }) => one.approval.answer?.decision === "deny").map(({ one }) => one.approval.id),
   );
   await writer.commit([
-    ...after.flatMap(({ one, end }) => consequenceSteps(one.callId, end)),
+    ...consequenceSteps(after.map(({ one, end }) => ({ callId: one.callId, end }))),
     add(["run", "decided"], -answered.length),
     ...(denied.size > 0 ? [add(["run", "denials"], denied.size)] : []),
     set(["run", "deadline"], deadline),
@@ -68,16 +68,28 @@ function withoutAnswered({ pending }: Run): Run["pending"] {
   return Object.fromEntries(Object.entries(pending).filter(([, { approval }]) => !approval?.answer));
 }
 
-function consequenceSteps(callId: string, end: Consequence): Step[] {
-  if ("pending" in end && end.pending)
-    return [set(["run", "pending", callId], end.pending as unknown as ItemValue)];
-  const ended = [remove(["run", "pending", callId]), add(["run", "pendingCount"], -1)];
-  if (!("error" in end)) return ended;
-  const body = JSON.stringify({ error: end.error, origins: [] });
+/** One update adds to a field once. */
+function consequenceSteps(after: readonly { callId: string; end: Consequence }[]): Step[] {
+  const ended = after.filter(({ end }) => !("pending" in end && end.pending));
+  const results = ended.flatMap(({ callId, end }) =>
+    "error" in end ? [{ callId, body: JSON.stringify({ error: end.error, origins: [] }) }] : [],
+  );
   return [
-    ...ended,
-    set(["run", "results", callId], body),
-    add(["run", "resultBytes"], Buffer.byteLength(body)),
+    ...after.map(({ callId, end }) => {
+      const pending = "pending" in end ? end.pending : undefined;
+      const path = ["run", "pending", callId];
+      return pending ? set(path, pending as unknown as ItemValue) : remove(path);
+    }),
+    ...results.map(({ callId, body }) => set(["run", "results", callId], body)),
+    ...(ended.length > 0 ? [add(["run", "pendingCount"], -ended.length)] : []),
+    ...(results.length > 0
+      ? [
+          add(
+            ["run", "resultBytes"],
+            results.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0),
+          ),
+        ]
+      : []),
   ];
 }
 

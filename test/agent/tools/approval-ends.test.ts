@@ -140,3 +140,26 @@ describe("a job that waits", () => {
     expect(await listed()).toEqual(["unanswered"]);
   });
 });
+
+describe("answers that the agent finds together", () => {
+  it("deny equal calls", async () => {
+    await asked(probe, probe);
+    await answer("deny");
+    await invoke();
+    expect(results(await on.bench.live(on.sessionKey))).toEqual(
+      Array(2).fill(expect.stringContaining("denied by your human")),
+    );
+    expect(await runOf()).toBeUndefined();
+  });
+
+  it("allow several calls of the gateway", async () => {
+    const file = (path: string) => ({ name: "gsv__WriteFile", arguments: { path, content: "x" } });
+    await asked(file("one.md"), file("two.md"));
+    const ids = (await openHere()).map(({ id }) => id);
+    for (const id of ids) await answer("allow", { id });
+    await invoke();
+    expect(await runOf()).toBeUndefined();
+    for (const name of ["one.md", "two.md"])
+      expect(await on.state.bucket.get(`agents/main/${name}`)).toBeDefined();
+  });
+});
