@@ -1,5 +1,5 @@
 import type { Approval } from "../../shared/protocol/approvals.ts";
-import type { BudgetState } from "../../shared/protocol/events.ts";
+import type { AgentChange, BudgetState } from "../../shared/protocol/events.ts";
 import { showHidden } from "../../shared/runtime/hidden-characters.ts";
 import { dollarsOf } from "../../shared/spend/dollars.ts";
 import { shorten } from "../app/columns.ts";
@@ -10,7 +10,7 @@ import { callLine, endText } from "./request-text.ts";
 /** Max characters of a call in a line. */
 const maxCall = 300;
 
-/** Shows lines for each request of any session, for its end, and for budgets. Returns a function that unsubscribes. */
+/** Shows lines for each request of any session, for its end, and `followNotes`. Returns a function that unsubscribes. */
 export function followOwnerNews(
   gateway: Pick<Gateway, "onEvent" | "request">,
   sessionKey: string,
@@ -25,24 +25,37 @@ export function followOwnerNews(
     reminded: (request) => lines(request, "still waiting: "),
     ended: (end) => say(endText(end, where(end.sessionKey))),
   });
-  const endBudgets = followBudgets(gateway, say);
+  const endNotes = followNotes(gateway, sessionKey, say);
   return () => {
     requests.stop();
-    endBudgets();
+    endNotes();
   };
 }
 
-/** Shows a line for a budget that is near its limit or used up. Returns a function that unsubscribes. */
-export function followBudgets(gateway: Pick<Gateway, "onEvent">, say: (line: string) => void): () => void {
+/**
+ * Shows a line for a budget that is near its limit or used up, and for what an agent itself has changed for later runs. Returns a
+ * function that unsubscribes.
+ */
+export function followNotes(
+  gateway: Pick<Gateway, "onEvent">,
+  sessionKey: string,
+  say: (line: string) => void,
+): () => void {
   const undo = [
     gateway.onEvent("budget.warning", (state) => say(warningLine(state))),
     gateway.onEvent("budget.reached", ({ ruleId, scope }) =>
       say(`the budget ${ruleId} (${showHidden(scope)}) is used up: gsv budget raise ${ruleId} AMOUNT`),
     ),
+    gateway.onEvent("agent.changed", (change) => say(changeLine(change, sessionKey))),
   ];
   return () => {
     for (const end of undo) end();
   };
+}
+
+function changeLine({ agentId, kind, name, sessionKey }: AgentChange, open: string): string {
+  const what = `${kind === "job" ? "created the job" : "changed"} ${shorten(showHidden(name), maxCall)}`;
+  return `the agent ${showHidden(agentId)} has ${what}${otherSession(sessionKey, open)}`;
 }
 
 /** Names a session, unless it is the open conversation. */

@@ -7,7 +7,7 @@ import { dropConnection, listPeers } from "./registry.ts";
 /** Events for all clients. */
 type ClientEvent =
   | ("chat" | "tool.result" | "node.changed" | "memory.extracted")
-  | ("approval.requested" | "approval.resolved" | "budget.warning" | "budget.reached");
+  | ("approval.requested" | "approval.resolved" | "budget.warning" | "budget.reached" | "agent.changed");
 
 /**
  * Sends events to connected clients. Nothing here throws: an ended connection is removed from the registry, and other

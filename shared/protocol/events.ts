@@ -11,7 +11,7 @@ export const events = [
   ...(["channel.outbound", "channel.typing"] as const),
   ...(["connection.ended", "node.ping", "node.changed", "memory.extracted"] as const),
   ...(["approval.requested", "approval.resolved"] as const),
-  ...(["budget.warning", "budget.reached"] as const),
+  ...(["budget.warning", "budget.reached", "agent.changed"] as const),
 ] as const;
 
 export type EventName = (typeof events)[number];
@@ -128,6 +128,15 @@ export interface BudgetState {
   day: string;
 }
 
+/** What an agent itself has changed for later runs. */
+export interface AgentChange extends OfRun {
+  agentId: string;
+  /** `job`: it was created. `file`: SOUL.md, AGENTS.md or a file below `skills/` was written or deleted. */
+  kind: "job" | "file";
+  /** The job's name, or the file's path as the agent wrote it. */
+  name: string;
+}
+
 interface EventTable {
   /** To clients. */
   chat: ChatEvent;
@@ -171,6 +180,8 @@ interface EventTable {
   "budget.warning": BudgetState;
   /** To clients: a limit has refused a call. */
   "budget.reached": BudgetState;
+  /** To clients. */
+  "agent.changed": AgentChange;
 }
 
 /** The payload of every event. */

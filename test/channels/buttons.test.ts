@@ -32,7 +32,7 @@ describe.each(platformNames)("on %s, a request with buttons", (name) => {
     await bench.runAgents();
     expect(await wrote()).toBe(false);
   }
-  /** The question shows how it ended; where messages cannot be changed, the presser was told. */
+  /** The question shows how it ended; where messages cannot be changed, the presser got a message. */
   function ended(text: string): void {
     if (buttons.areFixed) expect(buttons.told()).toContainEqual(expect.stringContaining(text));
     else expect(buttons.questions()[0]).toMatchObject({ text: expect.stringContaining(text), labels: [] });

@@ -16,7 +16,7 @@ import { Conversation } from "../../chat/conversation.ts";
 import { followExtractions } from "../../chat/extraction-lines.ts";
 import { followJobs } from "../../chat/job-answers.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
-import { followBudgets, followOwnerNews } from "../../chat/owner-news.ts";
+import { followNotes, followOwnerNews } from "../../chat/owner-news.ts";
 import { WaitingRow } from "../../chat/progress.ts";
 import type { ChatOptions } from "../../chat/terminal/interactive.ts";
 import { readLastExchange } from "../../chat/terminal/last-exchange.ts";
@@ -69,7 +69,10 @@ export async function chatAtTerminal(
     const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
     const onJobAnswer: ChatOptions["onJobAnswer"] = (show) => followJobs(gateway, session.sessionKey, show);
     const onNews: ChatOptions["onNews"] = (say) => {
-      const ends = [followExtractions(gateway, session.sessionKey, say), followBudgets(gateway, say)];
+      const ends = [
+        followExtractions(gateway, session.sessionKey, say),
+        followNotes(gateway, session.sessionKey, say),
+      ];
       return () => {
         for (const end of ends) end();
       };

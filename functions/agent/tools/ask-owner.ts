@@ -69,7 +69,7 @@ async function askInMessenger(agent: Agent, run: Run, id: string, request: Appro
  * Writes to the owner: in the direct message that a run answers, or, for a task and in a room, where an owner last wrote
  * directly. Others may read the answer of a task and a room, but no request.
  */
-async function tellOwner(
+export async function tellOwner(
   agent: Agent,
   sessionKey: string,
   run: Run,

@@ -24,6 +24,7 @@ import {
   type ToolTurn,
 } from "./native/native-tool.ts";
 import { askedSession, sendToSession } from "./send-to-session.ts";
+import { tellChange } from "./tell-changes.ts";
 
 /** A tool call of the model, and what carries it out. */
 export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
@@ -122,7 +123,8 @@ async function planNative(
   const outcome = await runNativeTool(tool, parsed.output, { agent, turn, address });
   if ("ask" in outcome)
     return { call, address, by: "node", node: sentToNode(agent, turn, address, outcome.ask) };
-  if ("begin" in outcome) return { call, address, by: "node", node: outcome.begin };
+  if ("begin" in outcome)
+    return { call, address, by: "node", node: { ...outcome.begin, tool: tool.definition.name } };
   if ("send" in outcome) return { call, address, by: "session", send: outcome.send };
   return {
     call,
@@ -215,12 +217,16 @@ export async function carryOutCalls(
   const sent = planned.map(async (one) => {
     if (one.by !== "node" || !isPending(one)) return;
     const outcome = await one.node.start(run.pending[one.call.id]?.process);
+    if (!outcome && one.node.tool !== undefined) {
+      const { agentId } = turn;
+      await tellChange(agent, run, one.address, { agentId, tool: one.node.tool, args: one.call.arguments });
+    }
     if (outcome) await recordResult(agent, one.address, one.node.nodeId, outcome, agent.now());
   });
   const native = async () => {
     for (const one of planned) {
       if (writer.interrupted.aborted) return;
-      if (one.by === "gateway") await carryOutNative(agent, turn, one);
+      if (one.by === "gateway") await carryOutNative(agent, turn, run, one);
       else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
       // A pending call keeps waiting for its node, even if the node is not connected now.
       else if (one.by === "nobody" && !one.isRefused && !isPending(one))
@@ -234,10 +240,12 @@ export async function carryOutCalls(
 async function carryOutNative(
   agent: Agent,
   turn: ToolTurn,
+  run: Run,
   { tool, args, address }: Extract<PlannedCall, { by: "gateway" }>,
 ): Promise<void> {
   const { sessionKey, runId } = address;
-  log("tool.native", { sessionKey, runId, tool: tool.definition.name });
+  const { name } = tool.definition;
+  log("tool.native", { sessionKey, runId, tool: name });
   if (!tool.repeatable && !(await putIntent(agent.table, address, agent.now()))) return;
   const {
     inParallel,
@@ -247,7 +255,11 @@ async function carryOutNative(
   const stored = tool.repeatable
     ? putOutcome(agent, address, { result, origins }, agent.now())
     : settleIntent(agent, address, { result, origins });
-  await Promise.all([stored, inParallel]);
+  const isDone = "ok" in result && result.ok;
+  const told = isDone
+    ? tellChange(agent, run, address, { agentId: turn.agentId, tool: name, args })
+    : undefined;
+  await Promise.all([stored, inParallel, told]);
 }
 
 function asSettled(

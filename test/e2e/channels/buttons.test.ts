@@ -60,7 +60,10 @@ it("a press in the messenger runs the call, and tells the clients; nothing lacks
   const { asked, now } = await ask();
   await deliver(pressUpdate(asked, "Allow once"));
   expect(now()).toMatchObject({ text: expect.stringContaining("Allowed once by telegram 5001002003.") });
-  const resolved = await client.event((_payload, name) => name === "approval.resolved", "the client is told");
+  const resolved = await client.event(
+    (_payload, name) => name === "approval.resolved",
+    "the client gets the end",
+  );
   expect(resolved).toMatchObject({ state: "allowed", answer: { by: "telegram 5001002003" } });
   await until(() => telegram.sent.at(-1)?.message_id !== asked.message_id, "the run ends");
   expect(telegram.sent.at(-1)?.text).not.toContain("denied");

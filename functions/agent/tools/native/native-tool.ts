@@ -72,6 +72,8 @@ export interface BegunCall {
   nodeId: string;
   /** As in `PendingCall`. */
   process?: string;
+  /** The native tool that begins it. */
+  tool?: string;
   /**
    * Starts the work, or continues work that was already started.
    * @param process the stored one, of the first attempt

@@ -87,6 +87,15 @@ describe("a chat at the terminal", () => {
     await sees("the budget day (all) is used up: gsv budget raise day AMOUNT");
   });
 
+  it("prints a line for what an agent has changed for later runs", async () => {
+    await chat(started);
+    const change = { agentId: "main", sessionKey: "agent:main:other", runId: "r", kind: "file" } as const;
+    gateway.emit("agent.changed", { ...change, name: "SO\u200bUL.md" });
+    await sees("the agent main has changed SO⟨U+200B⟩UL.md (agent:main:other)");
+    gateway.emit("agent.changed", { ...change, kind: "job", name: "news" });
+    await sees("the agent main has created the job news");
+  });
+
   it("streams the answer above a prompt that remains usable", async () => {
     await chat(started);
     const runId = await say("hello");
