@@ -139,6 +139,10 @@ async function resumeCalls(
   const nodes = peers.known(agent.now() - freshPeersMs);
   const turn = await loadContext(agent, state, state.run, nodes);
   const planned = await planCalls(agent, sessionKey, turn, run, reply, open);
-  await carryOutCalls(agent, writer, turn, state.run, planned);
+  // The earlier invocation may have shown no request, or sent no call.
+  await Promise.all([
+    askAgain(agent, writer, peers, state.run, reply),
+    carryOutCalls(agent, writer, turn, state.run, planned),
+  ]);
   return releaseForCalls(agent, writer);
 }

@@ -16,7 +16,9 @@ import {
   now,
   on,
   openHere,
+  otherSession,
   probe,
+  read,
   results,
   runOf,
   say,
@@ -161,5 +163,21 @@ describe("answers that the agent finds together", () => {
     expect(await runOf()).toBeUndefined();
     for (const name of ["one.md", "two.md"])
       expect(await on.state.bucket.get(`agents/main/${name}`)).toBeDefined();
+  });
+});
+
+describe("a crash between the commit and the question", () => {
+  it("is followed by the question, also beside a call that runs", async () => {
+    await say("a session");
+    for (let left = 1; (await runOf())?.phase !== "tools"; left++) {
+      otherSession();
+      on.replies = [{ toolCalls: [probe, read] }];
+      await say("go");
+      await invoke({ left, calls: [] });
+    }
+    expect([events("approval.requested"), await openHere()]).toEqual([[], []]);
+    await invoke();
+    expect(await openHere()).toHaveLength(1);
+    expect(events("approval.requested")).toEqual(await openHere());
   });
 });
