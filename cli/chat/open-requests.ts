@@ -4,7 +4,7 @@ import type { Gateway } from "../gateway/gateway-client.ts";
 /** How a request ended, as far as readers see it. */
 export type RequestEnd = Omit<ApprovalResolved, "runId">;
 
-/** What is told about requests, each once. */
+/** Receives each event about requests once. */
 interface RequestReader {
   requested(request: Approval): void;
   reminded(request: Approval): void;
