@@ -88,7 +88,7 @@ function skippedOf({ lastSkippedAt, lastSkipReason }: AgentHeartbeat): string | 
 }
 
 /** Average number of tokens that a beat sends to the model, for an agent with its initial files. As in docs/costs.md. */
-export const tokensOfBeat = 4_700;
+export const tokensOfBeat = 4_000;
 
 /** Price of a million input tokens of Claude Sonnet 4.6, in US dollars. */
 const dollarsPerMillion = 3;

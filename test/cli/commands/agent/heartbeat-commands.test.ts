@@ -57,11 +57,11 @@ describe("gsv heartbeat", () => {
   });
 
   it.each([
-    ["30m", 30, "08:00", "23:00", "900 model calls a month: $13 or more"],
+    ["30m", 30, "08:00", "23:00", "900 model calls a month: $11 or more"],
     ["2h30m", 150, "22:00", "06:00", "96 model calls a month: $1 or more"],
-    ["a minute, all day", 1, "00:00", "00:00", "43200 model calls a month: $609 or more"],
-    ["10 hours", 600, "08:00", "10:00", "30 model calls a month: $0.42 or more"],
-    ["two days", 2880, "08:00", "10:00", "15 model calls a month: $0.21 or more"],
+    ["a minute, all day", 1, "00:00", "00:00", "43200 model calls a month: $518 or more"],
+    ["10 hours", 600, "08:00", "10:00", "30 model calls a month: $0.36 or more"],
+    ["two days", 2880, "08:00", "10:00", "15 model calls a month: $0.18 or more"],
   ])("says what a month costs when it is turned on: %s", async (_, minutes, start, end, costs) => {
     const hours = { everyMs: minutes * 60_000, activeHours: { ...on.activeHours, start, end } };
     const agents = { work: { ...on, ...hours } };
