@@ -51,6 +51,13 @@ const readers: Readonly<Record<string, Check>> = {
   date: (options, others) =>
     others.every((word) => word.startsWith("+")) &&
     optionsAre(/^-(?:[uR]|I\w*|-utc|-iso-8601\S*|-rfc-\S*)$/)(options, []),
+  // Prints lines by their numbers.
+  sed: (options, [script = "", ...files]) =>
+    options.join(" ") === "-n" && /^\d+(?:,(?:\d+|\$))?p$/.test(script) && files.length > 0,
+  // With `e` it shows the environment of programs.
+  ps: (options, others) =>
+    others.every((word) => /^[aux]{1,3}$/.test(word)) &&
+    optionsAre(/^-(?:ef|[aux]{1,3}|-sort=-?[a-z%]+)$/)(options, []),
   rg: (options) => !options.some((option) => /^--(?:pre|hostname-bin|search-zip)|^-[a-zA-Z]*z/.test(option)),
   find: optionsAre(
     /^-(?:i?name|i?path|type|maxdepth|mindepth|not|size|mtime|mmin|newer|print|print0|empty|o|a)$/,
@@ -97,6 +104,12 @@ const builders: Readonly<Record<string, Check>> = {
     ].includes(command) &&
     !options.some((option) => gitElsewhere.test(option) || /^(?:--force|-f$)/.test(option)),
 };
+
+/** Programs that only print their version when asked for it. */
+const versioned = new Set([
+  ...["node", "npm", "python", "python3", "cargo", "rustc", "git", "java", "gcc"],
+  ...["ruby", "php", "deno", "bun", "tsc", "docker", "make", "curl"],
+]);
 
 /** Places of secrets, and of what runs by itself. */
 const sensitive = new RegExp(
@@ -203,9 +216,9 @@ function partsOf(command: string): Part[] {
 function everyPart(command: string, checks: typeof readers, piped = checks): boolean {
   return partsOf(command).every(({ words: [program, ...words], isPiped }) => {
     const allowed = isPiped ? piped : checks;
-    if (program === undefined || baseName(program) !== program || !Object.hasOwn(allowed, program))
-      return false;
-    if (isSensitive(words.join(" "))) return false;
+    if (program === undefined || isSensitive(words.join(" "))) return false;
+    if (versioned.has(program) && words.join(" ") === "--version") return true;
+    if (baseName(program) !== program || !Object.hasOwn(allowed, program)) return false;
     const isOption = (word: string) => /^-./.test(word);
     return (
       allowed[program]?.(
