@@ -151,6 +151,28 @@ describe.each(platformNames)("on %s, a request with buttons", (name) => {
     bench.configuration.toolApproval.rules = [];
   });
 
+  it("accepts only what it offers, also from a changed client", async () => {
+    await ask("long ".repeat(2000));
+    const event = JSON.stringify(buttons.press("Deny")).replaceAll(":deny", ":once");
+    await bench.deliver(JSON.parse(event));
+    expect(buttons.told()).toContain("This cannot be answered here.");
+    await nothingRuns();
+    expect(await newest()).toMatchObject({ state: "open" });
+  });
+
+  it("offers no permission for a call that would end the code block around it", async () => {
+    await ask("one ``` *two*");
+    expect(question().labels.includes("Allow once")).toBe(name === "telegram");
+  });
+
+  it("is closed by its press if the process that sent it died before the receipt", async () => {
+    await ask();
+    const [{ id } = { id: "" }] = await listOpen(bench.table, Date.now());
+    await bench.table.delete({ pk: `TX#ask:${id}`, sk: "0000" });
+    await press("Allow once");
+    ended("Allowed once by");
+  });
+
   it("survives the death of the process that answers: the press is repeated", async () => {
     for (let calls = 1; ; calls++) {
       bench.renew();
