@@ -26,9 +26,9 @@ type Written = Record<string, unknown>;
 export function readWrittenJob(written: Written, context: WritingContext): Params<"cron.add"> {
   const schedule = readSchedule(scheduleOf(written), context.now, context.timezone);
   const spec = specOf(written) ?? {};
-  const { name, description, agentId, enabled, deleteAfterRun } = written;
+  const { description, agentId, enabled, deleteAfterRun } = written;
   const job = {
-    name: name ?? firstWords(spec),
+    name: nameOf(written),
     description,
     agentId: agentId ?? context.agentId,
     enabled,
@@ -37,6 +37,11 @@ export function readWrittenJob(written: Written, context: WritingContext): Param
     spec: withReceiver(spec, context.lastChannel),
   };
   return checked(cronJobField, job);
+}
+
+/** The name of a job that a model wrote: the beginning of its text if it gave none. */
+export function nameOf(written: Written): unknown {
+  return written.name ?? firstWords(specOf(written) ?? {});
 }
 
 /** As `readWrittenJob`, for the changed fields only. */

@@ -113,23 +113,23 @@ it("saves extracted memories in the daily file", async () => {
 
 it("compacts on request, by method and by command", async () => {
   const before = await everything();
-  const method = await client.call("session.compact", { sessionKey: "main", keepMessages: 8 });
+  const method = await client.call("session.compact", { sessionKey: "main", keepMessages: 4 });
   expect(method).toMatchObject({
     ok: true,
-    trimmedMessages: before.live.length - 8,
-    keptMessages: 8,
+    trimmedMessages: before.live.length - 4,
+    keptMessages: 4,
     archivedTo: expect.stringMatching(/^agents\/main\/sessions\/[0-9a-f-]{36}-part\d+\.jsonl\.gz$/),
   });
-  const command = await client.call("chat.send", { sessionKey: "main", message: "/compact 4", runId: "c1" });
+  const command = await client.call("chat.send", { sessionKey: "main", message: "/compact 2", runId: "c1" });
   expect(command).toEqual({
     status: "command",
     command: "compact",
-    response: "Compacted session. Kept 4 messages, archived 5.",
+    response: "Compacted session. Kept 3 messages, archived 2.",
   });
   const wrong = await client.call("chat.send", { sessionKey: "main", message: "/compact all", runId: "c2" });
   expect(wrong).toMatchObject({ command: "compact", error: "Invalid count. Usage: /compact [N]" });
   const after = await everything();
   expect(after.said).toEqual(before.said);
-  expect(after.live).toHaveLength(5);
+  expect(after.live).toHaveLength(4);
   expect(stack.roles.refusals()).toEqual([]);
 });

@@ -306,7 +306,7 @@ describe("what vectors cost", () => {
     expect([...rows]).toEqual([
       [
         "maintenance|main|||openai-compatible/nomic-embed-text",
-        [2, expect.any(Number), 0, 0, 0, sums.all, 2, 0],
+        [2, expect.any(Number), 0, 0, 0, sums.all, 2, 0, 0],
       ],
     ]);
   });

@@ -127,6 +127,12 @@ export const attackClasses: readonly AttackClass[] = [
     file: "inside/approval-bypass.test.ts",
   },
   {
+    name: "obedient-model",
+    attack: "has a model that obeys every page, file, memory, job, skill and message act without a question",
+    advisories: ["CWE-1427"],
+    file: "inside/obedient-model.test.ts",
+  },
+  {
     name: "hidden-text",
     attack: "hides words or characters from the person who reads a request or a skill",
     advisories: ["CVE-2021-42574", "CWE-451"],

@@ -102,7 +102,9 @@ function steady(value: unknown, name = ""): unknown {
   }
   if (typeof value === "object" && value !== null)
     return Object.fromEntries(
-      Object.entries(value).flatMap(([key, one]) => (ignored.includes(key) ? [] : [[key, steady(one, key)]])),
+      Object.entries(value)
+        .sort()
+        .flatMap(([key, one]) => (ignored.includes(key) ? [] : [[key, steady(one, key)]])),
     );
   if (typeof value === "number") return value < 10 && !/ms$/i.test(name) ? value : "number";
   if (typeof value !== "string") return value;

@@ -1,4 +1,5 @@
 import { aboutSession } from "../../../shared/approvals/question.ts";
+import { nameOf } from "../../../shared/cron/written-job.ts";
 import type { AgentChange } from "../../../shared/protocol/events.ts";
 import { showHidden } from "../../../shared/runtime/hidden-characters.ts";
 import { logError } from "../../../shared/runtime/log.ts";
@@ -21,7 +22,7 @@ const changes: Readonly<Record<string, (args: Arguments) => Change | undefined>>
   gsv__DeleteFile: ({ path }) => changedFile(path),
   gsv__Transfer: ({ destination }) => changedFile(/^gsv:(.*)$/s.exec(String(destination))?.[1]),
   gsv__Cron: ({ action, job }) =>
-    action === "add" ? { kind: "job", name: String((job as Arguments | undefined)?.name ?? "") } : undefined,
+    action === "add" ? { kind: "job", name: String(nameOf(job as Arguments)) } : undefined,
 };
 
 /**

@@ -24,7 +24,7 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
         memories.recall(use, query, limit),
         lastExtraction(gateway.table, use.agentId),
       ]);
-      const listed = found.map(({ rank: _, isHit: __, origins: ___, ...memory }) => memory);
+      const listed = found.map(({ rank: _, isHit: __, origins: ___, share: ____, ...memory }) => memory);
       const last = extraction ? { extraction } : {};
       return { agentId: use.agentId, memories: listed, count: listed.length, ...last };
     },

@@ -52,7 +52,7 @@ describe("what a transcription costs", () => {
     const { sums, rows } = await today(book);
     // Three seconds at $0.006 a minute.
     expect(sums).toEqual({ all: 300 });
-    expect([...rows]).toEqual([["turn|main|||openai-compatible/whisper-1", [1, 30, 0, 0, 0, 300, 0, 0]]]);
+    expect([...rows]).toEqual([["turn|main|||openai-compatible/whisper-1", [1, 30, 0, 0, 0, 300, 0, 0, 0]]]);
   });
 
   it("is an estimate for an unknown model, and 0 only for a configured price", async () => {

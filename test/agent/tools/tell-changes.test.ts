@@ -25,10 +25,11 @@ it("what the agent itself changes for later runs reaches the clients and the own
     ["WriteFile", { path: "skills/a/SKILL.md", content: "---\nname: a\ndescription: b\n---\nc" }],
     ["WriteFile", { path: "AGENTS.md", content: "work" }],
     ["DeleteFile", { path: "/AGENTS.md" }],
+    ["Cron", { action: "add", job: { schedule: "every 2 hours", message: "look outside" } }],
     ["Cron", { action: "add", job }],
   );
   const files = ["SOUL.md", "SOUL.md", "skills/a/SKILL.md", "AGENTS.md", "/AGENTS.md"];
-  expect(told()).toEqual([...files.map((path) => `file ${path}`), "job news"]);
+  expect(told()).toEqual([...files.map((path) => `file ${path}`), "job look outside", "job news"]);
   const texts = on.sent.map(({ text }) => text).filter((text) => text.startsWith("Note:"));
   expect(texts).toHaveLength(told().length);
   expect(texts[0]).toBe("Note: the agent main has changed SOUL.md.");
