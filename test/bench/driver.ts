@@ -53,7 +53,7 @@ export class Driver {
     return driver;
   }
 
-  /** Connects the node `laptop`, whose tool `Work` answers after `toolMs` milliseconds. */
+  /** Connects the node `laptop`, whose tool `Glob` answers after `toolMs` milliseconds. */
   async lendNode({ url, token }: Address, toolMs = 0): Promise<void> {
     const socket = await openSocket(url, token);
     this.#sockets.push(socket);
@@ -71,7 +71,7 @@ export class Driver {
       if (toolMs > 0) setTimeout(answer, toolMs);
       else answer();
     });
-    send(socket, "connect", "connect", nodeParams("laptop", ["Work"]));
+    send(socket, "connect", "connect", nodeParams("laptop", ["Glob"]));
     await connected;
   }
 

@@ -6,7 +6,7 @@ export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Kinds of turns: without a tool, or with one call of the node `laptop`'s tool `Work`. */
+/** Kinds of turns: without a tool, or with one call of the node `laptop`'s tool `Glob`, which a new gateway runs without a question. */
 export type TurnKind = "plain" | "tool";
 
 /** When the driver saw the steps of a turn, in ms of `now()`. */

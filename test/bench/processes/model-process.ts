@@ -5,7 +5,7 @@ import { type ModelMarks, now } from "../marks.ts";
 
 /**
  * The model server of a bench, in a separate process: OpenAI's chat completions, streamed without delay. A message
- * "plain {run}" gets a text, "tool {run}" a call of the tool `laptop__Work` and, after its result, a text. It records the
+ * "plain {run}" gets a text, "tool {run}" a call of the tool `laptop__Glob` and, after its result, a text. It records the
  * times at which each request was received and each answer was written; the IPC message "take" returns and clears them.
  */
 let marks: Record<string, ModelMarks> = {};
@@ -51,7 +51,7 @@ function textOf(content: Body["messages"][number]["content"] | undefined): strin
 }
 
 function callOf(run: string): ChatReply["toolCalls"][number] {
-  return { id: `call_${run}`, name: "laptop__Work", arguments: [JSON.stringify({ run })] };
+  return { id: `call_${run}`, name: "laptop__Glob", arguments: [JSON.stringify({ run })] };
 }
 
 process.on("disconnect", () => process.exit(0));
