@@ -1,9 +1,10 @@
 import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { logError } from "../../shared/runtime/log.ts";
 import { scheduleTimeout } from "../../shared/session/calls.ts";
 import { answered, waitingFor } from "../../shared/session/run.ts";
 import { spendingOf, spendingStep } from "../../shared/session/spending.ts";
 import { assign } from "../../shared/session/state.ts";
-import { isSetAside } from "../../shared/session/waiting.ts";
+import { isSetAside, waitingRequests } from "../../shared/session/waiting.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
@@ -104,8 +105,9 @@ async function applyCalls(
     waiting,
   );
   asked.catch(() => {});
+  const settled = settleBeforeWait(writer);
   await carryOutCalls(agent, writer, turn, waiting, planned);
-  await Promise.all([inParallel, asked]);
+  await Promise.all([inParallel, asked, settled]);
   return releaseForCalls(agent, writer);
 }
 
@@ -130,6 +132,12 @@ function replySteps(
     ...sizeSteps(reply, request),
     ...agent.promptCache.steps(state, turn.agentId, turn.prompt),
   ];
+}
+
+/** The owner may answer after a day: until then the day's item shows what was spent, not what was reserved. Does not reject. */
+async function settleBeforeWait({ account, state, sessionKey }: SessionWriter): Promise<void> {
+  if (waitingRequests(state.run).length === 0) return;
+  await account.settle().catch((error: unknown) => logError("budget.settle", error, { sessionKey }));
 }
 
 /**

@@ -6,6 +6,7 @@ import type { AssistantMessage } from "../../shared/protocol/messages.ts";
 import type { ContextResult, CostResult } from "../../shared/protocol/session-results.ts";
 import { runCommand } from "../../shared/session/commands/commands.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import { readDay } from "../../shared/spend/day-view.ts";
 import { type Bench, openBench } from "../agent/bench.ts";
 import { startAnthropicServer } from "../support/models/anthropic-server.ts";
 import type { ModelServer, Reply } from "../support/models/scripted-model.ts";
@@ -42,6 +43,9 @@ beforeEach(async () => {
   await gateway.request("c", "connect", clientParams("ann"));
 });
 afterAll(() => model?.close());
+
+/** The date so many ms from now. */
+const dateAt = (later: number) => new Date(Date.now() + later).toISOString().slice(0, 10);
 
 const usage = { input: 1000, output: 100, cacheRead: 10_000, cacheWrite: 2000 };
 /** The spending of one call with this usage. */
@@ -144,6 +148,8 @@ describe("the spending of a session", () => {
     expect(turn).toMatchObject({ calls: 1 });
     expect(session).toMatchObject({ calls: 4, output: 400, dollars: expect.closeTo(0.06) });
     expect(today.session).toEqual(session);
+    // Nothing is left of the reservation.
+    expect((await readDay(state.table, dateAt(bench.later))).sums.all).toBe(60_000);
   });
 });
 

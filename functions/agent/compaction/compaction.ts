@@ -280,7 +280,10 @@ async function answerRequest(
   const { keptMessages, trimmedMessages } = result;
   const verb = writer.state.private ? "deleted" : "archived";
   const response = `Compacted session. Kept ${keptMessages} messages, ${verb} ${trimmedMessages}.`;
-  await answerEntry(agent, entry, result, "compact", response).catch(unanswered(writer));
+  await Promise.all([
+    answerEntry(agent, entry, result, "compact", response).catch(unanswered(writer)),
+    writer.account.settle(),
+  ]);
   await writer.commitEntry(entry, [remove("compacting"), remove("stopEntry")]);
 }
 

@@ -3,6 +3,9 @@ import { listGrants, revokeGrant } from "../../../shared/approvals/grants.ts";
 import { listRequests } from "../../../shared/approvals/requests.ts";
 import { needsAgent } from "../../../shared/session/state.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
+import { entryOf, readDay } from "../../../shared/spend/day-view.ts";
+import { entryName } from "../../../shared/spend/entry-name.ts";
+import { readPaid } from "../../../shared/spend/paid.ts";
 import { immortal, Killed } from "../bench.ts";
 import {
   answer,
@@ -51,6 +54,15 @@ describe("a call that needs the owner's answer", () => {
         ["approval-reminder", 3_600_000],
       ]),
     );
+  });
+
+  it("reserves nothing of the budgets while it waits", async () => {
+    await asked(probe);
+    const { paid = "" } = await on.bench.state(on.sessionKey);
+    const { day: date, spent } = readPaid(paid);
+    const entry = entryOf(await readDay(on.state.table, date), entryName(on.sessionKey, true));
+    expect(spent.all).toBeGreaterThan(0);
+    expect(entry?.amounts).toEqual(spent);
   });
 
   it("runs once after the answer, whose writer wakes the agent", async () => {
