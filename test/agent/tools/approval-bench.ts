@@ -69,7 +69,7 @@ async function connect(id: string, mode: "node" | "client"): Promise<void> {
   await bindPeer(table, record, {
     ...{ id, mode, version: "1", platform: "test", connectionId: `${id}-1`, connectedAt: Date.now() },
     tokenId: (await createToken(table, { name: id, scopes: [mode] }, 1)).id,
-    ...(mode === "node" ? { tools: [tool("probe"), tool("other")] } : {}),
+    ...(mode === "node" ? { tools: ["probe", "other", "Bash"].map(tool) } : {}),
   });
 }
 
@@ -88,7 +88,8 @@ export function approving(changes: Partial<ToolApproval>): void {
 /** Mode `off`, and a rule that asks before the tool `probe`. */
 export const askingForProbe = () => approving({ rules: [{ id: "r", tool: "*probe", decision: "ask" }] });
 
-const framesFor = (connection: string, name: string) =>
+/** Payloads of the events of a name that a connection received. */
+export const framesFor = (connection: string, name: string) =>
   on.bench.posted.flatMap(({ connectionId, frame }) => {
     const { event, payload } = frame as { event?: string; payload: Record<string, unknown> };
     return connectionId === connection && event === name ? [payload] : [];

@@ -6,7 +6,6 @@ import { requestStop } from "../../../shared/session/stop.ts";
 import { entryOf, readDay } from "../../../shared/spend/day-view.ts";
 import { entryName } from "../../../shared/spend/entry-name.ts";
 import { readPaid } from "../../../shared/spend/paid.ts";
-import { immortal, Killed } from "../bench.ts";
 import {
   answer,
   approving,
@@ -245,33 +244,4 @@ describe("an answer", () => {
       expect([ran(), (await openHere()).length]).toEqual([1, 1]);
     },
   );
-});
-
-describe("a kill at any call", () => {
-  it("between question, answer, commit and dispatch loses no request and runs nothing twice", async () => {
-    let kills = 0;
-    for (const part of ["ask", "answer", "run"] as const) {
-      for (let left = 0; ; left++) {
-        otherSession();
-        on.bench.posted.length = 0;
-        const lives = { ask: immortal(), answer: immortal(), run: immortal() };
-        lives[part].left = left;
-        on.replies = [{ toolCalls: [probe] }, { toolCalls: [probe] }];
-        await say("go");
-        await invoke(lives.ask);
-        if ((await openHere()).length === 0) await invoke();
-        expect([ran(), (await openHere()).length]).toEqual([0, 1]);
-        await answer("allow", { life: lives.answer }).catch((error) => expect(error).toBeInstanceOf(Killed));
-        if ((await openHere()).length > 0) await answer("allow");
-        await invoke(lives.run);
-        if (needsAgent(await on.bench.state(on.sessionKey), now()) || ran() === 0) await invoke();
-        expect([part, left, ran(), (await openHere()).length]).toEqual([part, left, 1, 0]);
-        const mine = await listRequests(on.state.table, now(), 5, on.sessionKey);
-        expect(mine.map((one) => one.state)).toEqual(["allowed"]);
-        kills++;
-        if (lives[part].left > 0) break;
-      }
-    }
-    expect(kills).toBeGreaterThan(40);
-  });
 });
