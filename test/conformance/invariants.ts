@@ -41,7 +41,8 @@ function requestFaults({ run: old, stop }: SessionState, { run: now }: SessionSt
   return Object.keys({ ...old.pending, ...now.pending }).flatMap((id) => {
     const [before, after] = [old.pending[id]?.approval, now.pending[id]?.approval];
     const given = before?.answer;
-    const isCalled = now.pending[id]?.tool === "n__ask" && !after;
+    // In later phases nothing is called any more: a stopped run may end with a call whose result came too late.
+    const isCalled = now.phase === "tools" && now.pending[id]?.tool === "n__ask" && !after;
     const wasCalled = old.pending[id] !== undefined && !before;
     const result = now.results?.[id] ?? "";
     const faults: string[] = [];

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { TableCall } from "../../local/items/table-call.ts";
 import { type Exploration, explore } from "./explore.ts";
 import { Behaviour } from "./model/behaviour.ts";
-import { agent, sender } from "./model/programs.ts";
+import { agent, answer, sender } from "./model/programs.ts";
 import { mutations } from "./mutations.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 import { quickScenarios } from "./scenarios.ts";
@@ -70,6 +70,12 @@ describe("the check", () => {
   const stopped = { agent: agent({ isSlow: true }), before: sender("m0") };
   const paused = scenario("", two, { pauses: 1 });
   const twice = scenario("", { ...used, senders: [sender("m1"), sender("m1")] });
+  const asked = scenario("", { ...used, senders: [sender("ask1"), answer("allow")] });
+  const answered = scenario("", { ...used, senders: [sender("ask1"), answer("allow"), answer("deny", "b")] });
+  const stoppedRequest = scenario("", {
+    ...used,
+    senders: [sender("ask1"), answer("allow"), sender("/stop")],
+  });
   const reset = scenario("", { ...used, senders: [sender("/reset")] });
   const long = sender("m0", "a longer message");
   const compaction = scenario("", { ...cold, before: long, senders: [sender("/compact 1")] });
@@ -98,6 +104,10 @@ describe("the check", () => {
       /a stop was erased/,
     ],
     ["the entry that is taken out", scenario("", two, { repeats: 1 }), /is lost/],
+    ["the first answer to a request", answered, /the answer to \S+ was replaced/],
+    ["no stop at an answer", stoppedRequest, /was answered after a stop/],
+    ["the mark of an answer", asked, /a sweep would find something/],
+    ["no answer at the waiting release", asked, /nothing will process 0 waiting entries and the run ask1/],
     ["the archive of a reset", reset, /committed message 1 was changed or lost/],
     ["the end of a reset", reset, /resetting was left/],
     ["the id of the next conversation", reset, /the head went back/],

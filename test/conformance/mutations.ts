@@ -47,6 +47,14 @@ export const mutations = {
     call.op === "update" && call.steps.some(({ op, path }) => op === "remove" && path === "stop")
       ? without((part) => isAt(part, "run", "runId"))(call)
       : call,
+  "the first answer to a request": without(
+    ({ is, path }) => is === "absent" && [path].flat().at(-1) === "answer",
+  ),
+  "no stop at an answer": without((part) => part.is === "<>" && isAt(part, "stop")),
+  "the mark of an answer": changeSteps((step) =>
+    step.op === "add" && [step.path].flat().join("/") === "run/decided" && Number(step.by) > 0 ? [] : [step],
+  ),
+  "no answer at the waiting release": without((part) => isAt(part, "run", "decided")),
   "the archive of a reset": (call: TableCall) =>
     call.op === "put" && call.item.pk === bucketPartition
       ? { ...call, item: { ...call.item, sk: "elsewhere" } }

@@ -255,7 +255,7 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
     history: createHistory(intake),
     callModel: modelIn(surroundings, isSlow),
     // No message here comes from a channel, where this would be a call.
-    channels: only<Agent["channels"]>("channels", { conclude: async () => {} }),
+    channels: only<Agent["channels"]>("channels", { conclude: async () => {}, close: async () => {} }),
   });
 }
 
