@@ -97,6 +97,8 @@ export async function compactStep(agent: Agent, writer: SessionWriter, begun: Co
   const [removed, kept] = [messages.slice(0, count), messages.slice(count)];
   const text = await compactionText(agent, writer, compacting, removed, kept);
   if (!text) return;
+  // A process that has lost the session meanwhile must not archive: whoever took it over may have called this off.
+  await writer.commit([set(["compacting", "attempt"], compacting.attempt)]);
   const { at } = compacting;
   const from = { ...state, origins: originsOfSession(state, messages) };
   const archivedTo = state.private ? undefined : await archiveRemoved(agent, from, at, removed);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { archivePart } from "../../../shared/session/archive.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
+import { requestStop } from "../../../shared/session/stop.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { isReading } from "../../support/models/model-window.ts";
 import { until } from "../../support/until.ts";
@@ -131,6 +132,32 @@ describe("a compaction whose process dies", () => {
     expect(await bench.state(bench.key)).toEqual(done);
     await checkDone([...before, user("and now?"), assistant("the answer")]);
     expect(await bench.memories()).not.toContain("- memory 1\n");
+  });
+
+  it("archives nothing when it wakes up after another process was stopped", async () => {
+    let wake = () => {};
+    const paused = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const life = immortal();
+    life.before = async () => {
+      // It has its summary, and looks for forgotten memories.
+      if (bench.readings().length === 1 && life.calls.at(-1) === "table.query") await paused;
+    };
+    const before = turns(5);
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, compact("c1", 4));
+    const late = bench.invoke(bench.key, life);
+    await until(() => bench.readings().length === 1, "the summary is asked for");
+    await until(() => life.calls.at(-1) === "table.query", "the process pauses");
+    await requestStop(bench.store.table, bench.key, "stop", Date.now());
+    bench.later += 31_000;
+    await bench.invoke(bench.key);
+    expect((await bench.state(bench.key)).inbox).toEqual([]);
+    wake();
+    await late;
+    expect(await bench.parts(bench.key)).toEqual([]);
+    expect(await bench.live(bench.key)).toEqual(before);
   });
 
   it("twice is finished without a model call", async () => {
