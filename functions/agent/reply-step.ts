@@ -105,9 +105,8 @@ async function applyCalls(
     waiting,
   );
   asked.catch(() => {});
-  const settled = settleBeforeWait(writer);
   await carryOutCalls(agent, writer, turn, waiting, planned);
-  await Promise.all([inParallel, asked, settled]);
+  await Promise.all([inParallel, asked]);
   return releaseForCalls(agent, writer);
 }
 
@@ -146,6 +145,7 @@ async function settleBeforeWait({ account, state, sessionKey }: SessionWriter): 
  * @returns "continue" when all calls are answered or timed out, and when a stop or the owner's answer arrived
  */
 export async function releaseForCalls(agent: Agent, writer: SessionWriter): Promise<Next> {
+  await settleBeforeWait(writer);
   for (;;) {
     const { run, stop } = writer.state;
     if (run?.phase !== "tools" || run.pendingCount === 0 || stop === run.runId) return "continue";

@@ -19,6 +19,7 @@ import {
   reserve,
   writePaid,
 } from "./paid.ts";
+import { type Row, sumRows } from "./rows.ts";
 import { isOwn, isTokens, type Limit, type Price } from "./rules.ts";
 
 /** Attempts to change the day's item: each fails only because another process has changed it. */
@@ -45,7 +46,6 @@ export class Ledger {
   /** Without a lease: the contribution that this process has found or written last. */
   #basis: Entry | undefined;
   #closing: Closing | undefined;
-  #rows = new Map<string, readonly number[]>();
   #last: Promise<unknown> = Promise.resolve();
 
   /** The parameters are those of `SessionAccount`. */
@@ -96,12 +96,7 @@ export class Ledger {
 
   /** Charges a reserved call. @param key of its row in the reports. Without a price: all that was reserved */
   charge(hold: Hold, key: string, price: Price = hold, row = estimatedRow(price)): void {
-    this.#paid = charge(this.#now, hold, price);
-    const before = this.#rows.get(key);
-    this.#rows.set(
-      key,
-      row.map((number, i) => number + (before?.[i] ?? 0)),
-    );
+    this.#paid = charge(this.#now, hold, price, { key, numbers: row });
   }
 
   /** Makes the day's item show what was spent. @param ended the kind of a run that has ended */
@@ -212,11 +207,11 @@ export class Ledger {
       if (this.#isFenced && known && known.epoch > this.#epoch) return "lost";
       const paid = this.#now;
       const entry = { epoch: this.#epoch, n: paid.n, amounts: contributionOf(paid) };
-      const rows = this.#rows;
+      const rows = this.#isFenced ? missingRows(paid, known) : paid.rows;
       if (!known && paid.n === 0) return "stored";
       if (known !== undefined && writeEntry(known) === writeEntry(entry)) {
         // Nothing has changed, or this write has succeeded although its response was lost.
-        if (tries > 0 || (rows.size === 0 && !ended)) return this.#wrote(entry);
+        if (tries > 0 || !ended) return this.#wrote(entry, paid.rows);
         entry.n += 1;
         this.#paid = { ...paid, n: entry.n };
       }
@@ -239,22 +234,21 @@ export class Ledger {
       const item = await contribute(this.#book.table, day, {
         name: this.#name,
         entry,
-        rows,
+        rows: sumRows(rows),
         most,
         ...(ended ? { ended } : {}),
       });
       if (!item) continue;
       this.#book.see(day.date, item);
-      return this.#wrote(entry);
+      return this.#wrote(entry, paid.rows);
     }
     throw new Error("the day's sums could not be changed");
   }
 
-  #wrote(entry: Entry): "stored" {
+  #wrote(entry: Entry, rows: readonly Row[]): "stored" {
     this.#basis = entry;
     this.#found = undefined;
-    this.#paid = contributed(this.#now);
-    this.#rows = new Map();
+    this.#paid = contributed(this.#now, rows);
     return "stored";
   }
 
@@ -262,16 +256,17 @@ export class Ledger {
   async #close(): Promise<void> {
     const closing = this.#closing;
     if (!closing || !this.#isFenced) return;
-    const { day, n, spent } = closing.paid;
-    const { found } = closing;
+    const { found, paid } = closing;
+    const { day, n, spent } = paid;
     for (let tries = 0; tries < maxTries; tries++) {
       const view = await readDay(this.#book.table, day);
       const known = entryOf(view, this.#name);
       if (known && known.epoch > this.#epoch) break;
       const lost = found && known ? consider(found, known).lost : {};
       const entry = { epoch: this.#epoch, n, amounts: plus(spent, lost) };
-      if (writeAmounts(entry.amounts) === writeAmounts(known?.amounts ?? {})) break;
-      const change = { name: this.#name, entry, rows: new Map<string, readonly number[]>(), most: {} };
+      const rows = missingRows(paid, known);
+      if (rows.length === 0 && writeAmounts(entry.amounts) === writeAmounts(known?.amounts ?? {})) break;
+      const change = { name: this.#name, entry, rows: sumRows(rows), most: {} };
       if (await contribute(this.#book.table, view, change)) break;
     }
     this.#closing = undefined;
@@ -283,6 +278,10 @@ interface Closing {
   paid: Paid;
   found: Found | undefined;
 }
+
+/** The rows that a session's entry in the day came without: each contribution has all rows until then. */
+const missingRows = ({ rows }: Paid, known: Entry | undefined) =>
+  known ? rows.filter(({ n }) => n > known.n) : rows;
 
 /** Whether a reservation adds something to a sum: a free call passes each limit in dollars. */
 const holds = ({ micros, tokens }: Hold, scope: string) => (isTokens(scope) ? tokens : micros) > 0;

@@ -47,6 +47,7 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
   const memory = createMemoryTable();
   const metas = new Map(sessions.map((key) => [key, { epoch: 0, paid: undefined as string | undefined }]));
   let crashes = 0;
+  let replies = 0;
   let today: string = days[0];
   const now = () => Date.parse(`${today}T12:00:00Z`);
   const bills: Bill[] = [];
@@ -139,8 +140,9 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
       const usage = { input: 2000, output, cacheRead: 0, cacheWrite: 0 };
       await account.charge(held, occasion, undefined, bill.isAborted ? "unknown" : usage);
       await commit();
-      if (!bill.isAborted) bill.most = bill.price;
       if (bill.isAborted) break;
+      bill.most = bill.price;
+      replies += 1;
     }
     await account.settle();
     await commit();
@@ -190,7 +192,11 @@ export async function runSchedule(seed: number, fault?: Fault): Promise<Verdict>
       problems.push(`paid ${cost(own)}, counted ${counted} without ${unknown}`);
     if (cost(own) > limit + refused) problems.push(`paid ${cost(own)} of ${limit}`);
   }
-  const total = sum(await Promise.all(days.map(async (day) => (await readDay(memory, day)).sums.all ?? 0)));
+  const views = await Promise.all(days.map((day) => readDay(memory, day)));
+  const rows = views.flatMap((view) => [...view.rows.values()]);
+  const reported = sum(rows.map(([calls = 0, , , , , , , , interrupted = 0]) => calls - interrupted));
+  if (reported !== replies) problems.push(`${reported} replies are reported, ${replies} were committed`);
+  const total = sum(views.map(({ sums }) => sums.all ?? 0));
   const most = sum(bills.map((bill) => bill.most));
   if (total > most) problems.push(`counted ${total} of at most ${most}`);
   return { problems, crashes };
