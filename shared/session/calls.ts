@@ -292,7 +292,11 @@ export async function expireCalls(
         equal(["run", "step"], step),
         equal(["run", "pendingCount"], run.pendingCount),
         run.decided === undefined ? absent(["run", "decided"]) : equal(["run", "decided"], run.decided),
-        ...unanswered.map(({ callId }) => absent(["run", "pending", callId, "approval", "answer"])),
+        ...unanswered.flatMap(({ callId, approval }) => [
+          // Once the agent has acted on an answer, its call has neither an answer nor a request.
+          equal(["run", "pending", callId, "approval", "id"], approval.id),
+          absent(["run", "pending", callId, "approval", "answer"]),
+        ]),
         ...(deadline === undefined ? [] : [equal(["run", "deadline"], deadline)]),
       );
       const expired = toState(await table.update(key, steps, unchanged));

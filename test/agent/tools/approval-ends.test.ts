@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest";
 import { listRequests, putRequest } from "../../../shared/approvals/requests.ts";
 import { setRequestsAside } from "../../../shared/approvals/withdraw.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
+import { expireCalls } from "../../../shared/session/calls.ts";
 import type { Origin } from "../../../shared/session/inbox-entry.ts";
 import { metaKey } from "../../../shared/session/state.ts";
 import { remove, set } from "../../../shared/world/expression.ts";
+import type { Table } from "../../../shared/world/world.ts";
 import { Killed } from "../bench.ts";
 import {
   answer,
@@ -18,11 +20,13 @@ import {
   openHere,
   otherSession,
   probe,
+  ran,
   read,
   results,
   runOf,
   say,
   useApprovalBench,
+  write,
 } from "./approval-bench.ts";
 
 useApprovalBench();
@@ -140,6 +144,28 @@ describe("a job that waits", () => {
       expect.stringContaining("time limit is over"),
     ]);
     expect(await listed()).toEqual(["unanswered"]);
+  });
+
+  it("keeps a call that was allowed while its time limit was being recorded", async () => {
+    const task = { kind: "cron", jobId: "j", at: 1, queuedAt: 1, summary: "", timeoutMs: 70_000 } as const;
+    on.replies = [{ toolCalls: [write, probe] }];
+    await say("go", { task });
+    await invoke();
+    await answer("allow", { id: (await openHere()).find(({ tool }) => tool === write.name)!.id });
+    await invoke();
+    let isFirst = true;
+    const update: Table["update"] = async (...write) => {
+      if (isFirst) {
+        isFirst = false;
+        await answer("allow");
+        await invoke();
+      }
+      return on.state.table.update(...write);
+    };
+    const run = (await runOf())!;
+    await expireCalls({ ...on.state.table, update }, on.sessionKey, run, now());
+    expect([ran(), await listed()]).toEqual([1, ["allowed", "allowed"]]);
+    expect(await runOf()).toMatchObject({ timedOut: [expect.anything()] });
   });
 });
 
