@@ -162,8 +162,10 @@ const attempts: Record<string, Attempt> = {
     return isReset(await answer(who, "/reset", "garden"));
   },
   "stop the answer to somebody else's message": async (who) => {
+    const before = house.lastRequest();
     const { id } = await house.bring({ from: "gail", text: "wait", room: "garden" });
-    const isAsked = () => house.lastRequest().turns.at(-1)?.text.endsWith("\nwait");
+    const isAsked = () =>
+      house.lastRequest() !== before && house.lastRequest().turns.at(-1)?.text.endsWith("\nwait");
     await expect.poll(isAsked, { timeout: 20_000 }).toBe(true);
     const stopped = (await answer(who, "/stop", "garden")).startsWith("Stopped run");
     house.release();
