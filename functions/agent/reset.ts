@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mediaNamed, mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
+import { arrivingMs, mediaNamed, mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import { listSteps } from "../../shared/session/due.ts";
@@ -27,13 +27,6 @@ import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
 
 export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;
-
-/**
- * Media that is this much older than a reset belongs to the conversation that ends. A newer object that no message of
- * the conversation names may belong to a message that is about to enter the inbox: the function that accepts it ends
- * within half this time; the rest allows for differing clocks. Milliseconds.
- */
-const arrivingMs = 60_000;
 
 /** What the answer to `/private` adds. */
 const privateText =

@@ -4,12 +4,9 @@ import { readText, textKey } from "../../shared/objects/text-store.ts";
 import { readSegment, segmentsPrefix } from "../../shared/recall/segment-files.ts";
 import { vectorsKey } from "../../shared/recall/vectors/vector-files.ts";
 import { changeCompactionText } from "../../shared/session/compaction-text.ts";
-import { agentIdOf } from "../../shared/session/key/session-key.ts";
-import { listSessions } from "../../shared/session/sessions.ts";
+import { sessionsOfAgent } from "../../shared/session/sessions.ts";
+import { inGroups } from "../../shared/world/in-groups.ts";
 import type { Bucket, Table } from "../../shared/world/world.ts";
-
-/** Objects that are read in parallel. */
-const atOnce = 16;
 
 /** A memory to erase from what was derived from an agent's files and conversations. */
 interface Erased {
@@ -48,9 +45,8 @@ export async function eraseFromDerived({ table, bucket }: Stores, erased: Erased
   const prefix = segmentsPrefix(agentId);
   let changed = await overKeys(bucket, prefix, (key) => eraseFromSegment(bucket, key, erased));
   changed += await deleteRecallsOf(table, agentId, id);
-  for (const { sessionKey } of await listSessions(table, 0, Number.MAX_SAFE_INTEGER))
-    if (agentIdOf(sessionKey) === agentId && (await changeCompactionText(table, sessionKey, without)))
-      changed++;
+  for (const sessionKey of await sessionsOfAgent(table, agentId))
+    if (await changeCompactionText(table, sessionKey, without)) changed++;
   return changed;
 }
 
@@ -74,10 +70,5 @@ async function overKeys(
   change: (key: string) => Promise<boolean>,
 ): Promise<number> {
   const { objects } = await bucket.list(prefix);
-  let changed = 0;
-  for (let start = 0; start < objects.length; start += atOnce) {
-    const some = objects.slice(start, start + atOnce).map(({ key }) => change(key));
-    changed += (await Promise.all(some)).filter(Boolean).length;
-  }
-  return changed;
+  return (await inGroups(objects, ({ key }) => change(key))).filter(Boolean).length;
 }

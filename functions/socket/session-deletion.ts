@@ -1,4 +1,4 @@
-import { mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
+import { arrivingMs, mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { textKey } from "../../shared/objects/text-store.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { segmentKey, segmentsOf, sessionIdOfSegment } from "../../shared/recall/segment-files.ts";
@@ -10,8 +10,9 @@ import { emptySession } from "../../shared/session/empty-session.ts";
 import { deleteExtractions } from "../../shared/session/extraction.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { previousItems, removePreviousId } from "../../shared/session/previous-ids.ts";
-import { listSessions, readSession } from "../../shared/session/sessions.ts";
+import { readSession, sessionsOfAgent } from "../../shared/session/sessions.ts";
 import { metaKey } from "../../shared/session/state.ts";
+import { inGroups } from "../../shared/world/in-groups.ts";
 import type { Bucket, Item, Key } from "../../shared/world/world.ts";
 
 /** The stores of a deletion. */
@@ -25,18 +26,12 @@ interface Deleted {
   objects: number;
 }
 
-/** Objects that are handled in parallel. */
-const atOnce = 16;
-
 /** The names of stored texts. */
 const hashPattern = /\b[0-9a-f]{64}\b/g;
 
-/** Media younger than this may belong to a message that is about to arrive; see reset.ts. Milliseconds. */
-const arrivingMs = 60_000;
-
 /**
  * Deletes an archived conversation of a session: its archives, what searches know of it, and the texts that only it names.
- * What it left in the agent's files stays. After a failure, repeat it: the archives are deleted last.
+ * What it left in the agent's files stays. After a failure, repeat it: what names other objects is deleted after them.
  * @throws PeerError 404 without such a conversation; 409 for the current one
  */
 export async function deleteConversation(
@@ -89,7 +84,7 @@ export async function deleteSession(deleting: Deleting, sessionKey: string): Pro
     const [kind, id = ""] = String(sk).split("#");
     return (kind === "M" && sessionIds.includes(id)) || (kind === "R" && id !== run) || Number(at) < begunAt;
   };
-  await inParallel(items.filter(isOver), async (item) => deleteBody(bucket, await table.delete(keyOf(item))));
+  await inGroups(items.filter(isOver), async (item) => deleteBody(bucket, await table.delete(keyOf(item))));
   for (const { pk, sk } of ended) await table.delete({ pk, sk });
   return { sessionIds, objects: objects + media };
 }
@@ -101,7 +96,7 @@ async function archivesOf(bucket: Bucket, agentId: string, sessionId: string): P
   return final === undefined ? parts : [...parts, final];
 }
 
-/** Deletes conversations: first what their messages name and what is derived from them, and the messages last. */
+/** Deletes conversations: what their archives name, then the archives, then what a search derives from archives. */
 async function deleteAll(
   deleting: Deleting,
   sessionKey: string,
@@ -109,17 +104,17 @@ async function deleteAll(
 ): Promise<number> {
   const { bucket } = deleting;
   const agentId = agentIdOf(sessionKey);
-  const archives = (await inParallel(sessionIds, (id) => archivesOf(bucket, agentId, id))).flat();
-  const bodies = await inParallel(sessionIds, (id) => keysUnder(bucket, `agents/${agentId}/sessions/${id}/`));
+  const archives = (await inGroups(sessionIds, (id) => archivesOf(bucket, agentId, id))).flat();
+  const bodies = await inGroups(sessionIds, (id) => keysUnder(bucket, `agents/${agentId}/sessions/${id}/`));
   const texts = await namedAlone(deleting, sessionKey, new Set(sessionIds), archives);
   const keys = [...texts, ...bodies.flat(), ...archives];
   const remove = (key: string) => bucket.delete(key);
-  await inParallel([...texts, ...bodies.flat()], remove);
-  await inParallel(archives, remove);
+  await inGroups([...texts, ...bodies.flat()], remove);
+  await inGroups(archives, remove);
   // A search writes the segment of an archive that has none, so these are deleted when it can no longer be read.
-  const segments = await inParallel(sessionIds, (id) => segmentsOf(bucket, agentId, id));
-  await inParallel(segments.flat(), (key) => bucket.delete(vectorsKey(key)));
-  await inParallel(segments.flat(), remove);
+  const segments = await inGroups(sessionIds, (id) => segmentsOf(bucket, agentId, id));
+  await inGroups(segments.flat(), (key) => bucket.delete(vectorsKey(key)));
+  await inGroups(segments.flat(), remove);
   return keys.length + segments.flat().length;
 }
 
@@ -150,17 +145,16 @@ async function namedAlone(
     if (sessionIds.has(sessionIdOfSegment(segmentKey(key)))) continue;
     for await (const line of readArchiveLines(bucket, key)) spare(line);
   }
-  for (const other of await sessionsOf(deleting, agentId)) {
-    if (named.size === 0 || other === sessionKey) continue;
-    spare(JSON.stringify(await readSession(deleting.table, other)));
+  for (const other of await sessionsOfAgent(deleting.table, agentId)) {
+    if (named.size === 0) break;
+    const state = await readSession(deleting.table, other);
+    const recorded = textKey(agentId, state?.promptHash ?? "none");
+    for (const key of named) if (key.startsWith(recorded)) named.delete(key);
+    if (other === sessionKey) continue;
+    spare(JSON.stringify(state));
     for (const { body } of await liveBodies(deleting, other)) spare(body);
   }
   return [...named];
-}
-
-async function sessionsOf({ table }: Deleting, agentId: string): Promise<string[]> {
-  const sessions = await listSessions(table, 0, Number.MAX_SAFE_INTEGER);
-  return sessions.map(({ sessionKey }) => sessionKey).filter((key) => agentIdOf(key) === agentId);
 }
 
 /** The messages of a session that are not archived, as JSON, with the conversations that they belong to. */
@@ -190,17 +184,10 @@ async function deleteMedia(
     const isKept = waiting.has(key) || naming.some(({ sessionId }) => !sessionIds.has(sessionId));
     return !isKept && (naming.length > 0 || lastModified < endedAt - arrivingMs) ? [key] : [];
   });
-  await inParallel(keys, (key) => bucket.delete(key));
+  await inGroups(keys, (key) => bucket.delete(key));
   return keys.length;
 }
 
 async function keysUnder(bucket: Bucket, prefix: string): Promise<string[]> {
   return (await bucket.list(prefix)).objects.map(({ key }) => key);
-}
-
-async function inParallel<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let start = 0; start < all.length; start += atOnce)
-    results.push(...(await Promise.all(all.slice(start, start + atOnce).map(work))));
-  return results;
 }

@@ -6,6 +6,7 @@ import { PeerError } from "../protocol/errors.ts";
 import type { DreamSummary, DreamVerdict } from "../protocol/memory-schemas.ts";
 import { log, logError } from "../runtime/log.ts";
 import type { Workspace } from "../workspace/workspace-files.ts";
+import { inGroups } from "../world/in-groups.ts";
 import type { Bucket, Schedules, Table } from "../world/world.ts";
 import { type Candidate, chooseMemories, promotedReason, secretReason } from "./choose-memories.ts";
 import { dreamSettings } from "./dream-settings.ts";
@@ -46,9 +47,6 @@ export interface SweepOutcome {
 /** The files for promotions and for the diary. */
 const memoryPath = "MEMORY.md";
 const diaryPath = "DREAMS.md";
-
-/** Maximum number of files or records read in parallel. */
-const atOnce = 16;
 
 /**
  * Promotes often recalled memories into MEMORY.md, and writes the diary. Does not call a model. The texts are stored first,
@@ -197,13 +195,6 @@ async function commitSweep(
     logError("dream.history", error, { agentId });
     return undefined;
   }
-}
-
-async function inGroups<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const done: R[] = [];
-  for (let start = 0; start < items.length; start += atOnce)
-    done.push(...(await Promise.all(items.slice(start, start + atOnce).map(work))));
-  return done;
 }
 
 function rounded(score: number): number {

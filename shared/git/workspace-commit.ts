@@ -1,6 +1,7 @@
 import { log } from "../runtime/log.ts";
 import { redact } from "../runtime/secret-shapes.ts";
 import { workspacePrefix } from "../workspace/workspace-paths.ts";
+import { inGroups } from "../world/in-groups.ts";
 import type { Bucket, ListedObject } from "../world/world.ts";
 import { commitBody, encodeObject, type TreeEntry, treeBody } from "./git-object.ts";
 import { type CommitIndex, openRepository } from "./repository.ts";
@@ -10,9 +11,6 @@ const maxFileBytes = 1024 * 1024;
 
 /** Folders of a workspace that are not part of its history: conversations, media, and internal data of the gateway. */
 const leftOut = /^(\.git|sessions|transcripts|media|objects|recall)\/|\.tmp$/;
-
-/** Maximum number of files read and stored in parallel. */
-const atOnce = 16;
 
 /** Maximum attempts when others commit at the same time: in each round one of them succeeds. */
 const maxAttempts = 20;
@@ -93,8 +91,7 @@ export async function readFiles(
     if (found) files[path] = { etag: found.etag, blob: await keep(withoutSecrets(path, found.body)) };
     else if (known?.etag === etag) files[path] = known;
   };
-  for (let at = 0; at < listed.length; at += atOnce)
-    await Promise.all(listed.slice(at, at + atOnce).map(store));
+  await inGroups(listed, store);
   // A bucket can have a file and a folder of the same name, a tree cannot: the file is omitted.
   for (const path of Object.keys(files))
     for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))

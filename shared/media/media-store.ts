@@ -10,6 +10,13 @@ import { checkMimeType, essenceOf, extensionOf } from "./media-types.ts";
 export const maxMediaBytes = 25 * 1024 * 1024;
 
 /**
+ * Media that is this much older than the end of a conversation belongs to it. A newer object that no message of
+ * the conversation names may belong to a message that is about to enter the inbox: the function that accepts it ends
+ * within half this time; the rest allows for differing clocks. Milliseconds.
+ */
+export const arrivingMs = 60_000;
+
+/**
  * Maximum size of a percent-encoded file name in metadata, in bytes. S3 allows 2 KB of metadata; a session
  * key may take 600 bytes.
  */

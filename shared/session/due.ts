@@ -48,10 +48,10 @@ export async function* dueItems(table: Table, now: number): AsyncGenerator<Key[]
   }
 }
 
-/** The rows of all sessions, by last activity, newest first. */
-export async function newestSessions(table: Table, limit: number): Promise<Item[]> {
+/** The rows of the newest sessions, by last activity, newest first; of all of them without a limit. */
+export async function newestSessions(table: Table, limit?: number): Promise<Item[]> {
   const read = partitionsOf("list").map((pk) =>
-    table.queryIndex({ index: "list", pk, limit, descending: true }),
+    table.queryIndex({ index: "list", pk, descending: true, ...(limit === undefined ? {} : { limit }) }),
   );
   const rows = (await Promise.all(read)).flat();
   return rows.sort((a, b) => Number(b.listSk) - Number(a.listSk)).slice(0, limit);

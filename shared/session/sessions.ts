@@ -4,6 +4,7 @@ import type { SessionEntry } from "../protocol/session-results.ts";
 import { absent, exists, remove, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, succeeds, type Table } from "../world/world.ts";
 import { listFields, newestSessions } from "./due.ts";
+import { agentIdOf } from "./key/session-key.ts";
 import { metaKey, newSession, type SessionState, toState } from "./state.ts";
 
 /** Reads a session's state. Undefined when the session does not exist yet. */
@@ -68,4 +69,10 @@ export async function listSessions(table: Table, offset: number, limit: number):
     lastActiveAt: Number(item.listSk),
     ...(typeof item.label === "string" ? { label: item.label } : {}),
   }));
+}
+
+/** The keys of all sessions of an agent, by last activity, newest first. A new session may be missing. */
+export async function sessionsOfAgent(table: Table, agentId: string): Promise<string[]> {
+  const keys = (await newestSessions(table)).map(({ sessionKey }) => String(sessionKey));
+  return keys.filter((key) => agentIdOf(key) === agentId);
 }

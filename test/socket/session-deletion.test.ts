@@ -121,6 +121,12 @@ it("a deleted conversation is gone, and the others of its session stay", async (
   expect(await bench.live(holidays)).toHaveLength(4);
 });
 
+it("a deleted conversation keeps the prompt that its session records as stored", async () => {
+  await state.table.update(metaKey(holidays), [set("promptHash", hashOf(`about ${marker}`).slice(0, 12))]);
+  await deleteConversation(deleting(state), holidays, ended);
+  expect(state.objects.keys()).toContain(`agents/main/objects/${hashOf(`about ${marker}`)}`);
+});
+
 it("the current conversation, an unknown one and one of another session are refused", async () => {
   const { sessionId } = await bench.state(holidays);
   const deleteOne = (key: string, id: string) => deleteConversation(deleting(state), key, id);

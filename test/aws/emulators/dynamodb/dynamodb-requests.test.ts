@@ -185,6 +185,7 @@ describe("a query", () => {
     const rest = await page({ ...index, ExclusiveStartKey: first.LastEvaluatedKey });
     expect([...(first.Items ?? []), ...(rest.Items ?? [])].map(({ sk }) => sk?.S)).toEqual(["a", "b", "c"]);
     await refused(page({ ...index, ExclusiveStartKey: Key }), /starting key/);
+    await expect(page({ ...index, Limit: 2 ** 31 })).rejects.toThrow(/Limit cannot be converted/);
     await refused(page({ ...index, ConsistentRead: true }), /Consistent reads/);
     await refused(page({ ...index, ProjectionExpression: "pk, words" }), /does not project \[words\]/);
   });

@@ -26,12 +26,16 @@ export function flagField(input: JsonRecord, name: string): boolean {
   throw unreadable(`${name} cannot be converted to Boolean`);
 }
 
+/** The largest Integer of DynamoDB's API. */
+const maxInteger = 2 ** 31 - 1;
+
 /** A whole number of the request; undefined when absent. @throws AwsError SerializationException, ValidationException */
 export function numberField(input: JsonRecord, name: string, least: number): number | undefined {
   const value = input[name] ?? undefined;
   if (value === undefined) return undefined;
-  if (typeof value !== "number") throw unreadable(`${name} cannot be converted to Integer`);
-  if (Number.isSafeInteger(value) && value >= least) return value;
+  if (typeof value !== "number" || value > maxInteger)
+    throw unreadable(`${name} cannot be converted to Integer`);
+  if (Number.isInteger(value) && value >= least) return value;
   throw invalid(
     `1 validation error detected: Value '${value}' at '${name}' failed to satisfy constraint: Member must have value greater than or equal to ${least}`,
   );
