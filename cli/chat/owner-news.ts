@@ -1,5 +1,5 @@
 import type { Approval } from "../../shared/protocol/approvals.ts";
-import type { AgentChange, BudgetState } from "../../shared/protocol/events.ts";
+import type { AgentChange, BudgetNews } from "../../shared/protocol/events.ts";
 import { showHidden } from "../../shared/runtime/hidden-characters.ts";
 import { dollarsOf } from "../../shared/spend/dollars.ts";
 import { shorten } from "../app/columns.ts";
@@ -73,7 +73,7 @@ function requestLines(request: Approval, where: string, start: string): string[]
   ];
 }
 
-function warningLine({ ruleId, scope, used, limit }: BudgetState): string {
+function warningLine({ ruleId, scope, used, limit }: BudgetNews): string {
   const [, kind] = /^runaway-(\w+)$/.exec(ruleId) ?? [];
   if (kind !== undefined)
     return `a run (${kind}) has cost ${dollarsOf(used)}, ten times as much as usual: gsv usage, or /stop there`;

@@ -118,7 +118,7 @@ interface OfTransfer {
 }
 
 /** A rule of `budgets.rules`, and what is used of it. μ$, or tokens for a rule that limits them. */
-export interface BudgetState {
+export interface BudgetNews {
   ruleId: string;
   /** The sum that it limits, such as `all` or `kind:heartbeat`. */
   scope: string;
@@ -177,9 +177,9 @@ interface EventTable {
   /** To clients: a request was answered, or ended without an answer. */
   "approval.resolved": ApprovalResolved;
   /** To clients, once for each rule and day: a limit is near (`budgets.warnAt`). */
-  "budget.warning": BudgetState;
+  "budget.warning": BudgetNews;
   /** To clients: a limit has refused a call. */
-  "budget.reached": BudgetState;
+  "budget.reached": BudgetNews;
   /** To clients. */
   "agent.changed": AgentChange;
 }

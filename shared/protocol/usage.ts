@@ -59,6 +59,8 @@ export interface UsageResult {
   groups?: UsageGroupEntry[];
   /** The part of `total.dollars` that is in no group: calls in progress, and calls that were interrupted. */
   restDollars?: number;
+  /** As in `budget.list`. Absent in earlier versions. */
+  budgets?: BudgetState[];
 }
 
 export type UsageGroupEntry = { name: string; dollars: number } & Partial<UsageFigures>;
@@ -78,9 +80,19 @@ export interface BudgetState {
    * Reservations of calls in progress included. One entry for each agent, channel or job that has used something, if the rule
    * names none. Absent for runs and sessions, each of which has its own limit.
    */
-  used?: { of?: string; amount: number; left?: number }[];
+  used?: BudgetUse[];
   /** The day at whose beginning the limit is new, in the user's timezone; absent for runs and sessions. */
   resetsOn?: string;
+  /** That moment, epoch ms. Absent in earlier versions. */
+  resetsAt?: number;
+}
+
+/** What is used of a limit. `amount` includes `held`, which is reserved for calls in progress; absent in earlier versions. */
+export interface BudgetUse {
+  of?: string;
+  amount: number;
+  held?: number;
+  left?: number;
 }
 
 export interface BudgetList {

@@ -1,4 +1,6 @@
-import type { DayView } from "./day-view.ts";
+import { addDays } from "../runtime/zoned-time.ts";
+import { type Amounts, plus } from "./amounts.ts";
+import type { Sums } from "./book.ts";
 import { dollarsOf } from "./dollars.ts";
 import type { UsedLimit } from "./fit.ts";
 import { type BudgetRule, isOwn, isTokens } from "./rules.ts";
@@ -8,12 +10,15 @@ export const publicText = "not available today";
 
 const periods = { day: "today's", month: "this month's", session: "this conversation's", run: "this run's" };
 
-const resets = {
-  day: "It resets at midnight.",
-  month: "It resets on the first of the month.",
-  session: "It resets with /reset.",
-  run: "Your next message begins a new run.",
+const resets: Record<keyof typeof periods, (date: string) => string> = {
+  day: (date) => `It resets at midnight (${addDays(date, 1)} 00:00).`,
+  month: (date) => `It resets on the first of the month (${firstOfNextMonth(date)} 00:00).`,
+  session: () => "It resets with /reset.",
+  run: () => "Your next message begins a new run.",
 };
+
+/** @param date `YYYY-MM-DD` */
+export const firstOfNextMonth = (date: string) => `${addDays(`${date.slice(0, 8)}01`, 31).slice(0, 8)}01`;
 
 /** The period of a rule. */
 export function periodOf({ scope, per }: BudgetRule): keyof typeof periods {
@@ -27,7 +32,7 @@ export function periodOf({ scope, per }: BudgetRule): keyof typeof periods {
  */
 export function refusalText(
   { rule, scope, used, max }: UsedLimit,
-  day: DayView,
+  { day, earlier }: Sums,
   need: number | undefined,
   { isPublic }: { isPublic: boolean },
 ): string {
@@ -37,15 +42,15 @@ export function refusalText(
   const of =
     rule.scope === "all" || isOwn(scope) ? "" : ` for ${scope.replace("#tokens", "").replace(":", " ")}`;
   const next = need === undefined ? "" : `, and the next call may cost ${show(need)}`;
-  const parts = scope === "all" && period === "day" ? usesOf(day) : "";
-  return `budget: ${periods[period]} limit of ${show(max)}${of} is reached: ${show(used)} used or reserved${parts}${next}. ${resets[period]} To go on now: gsv budget raise ${rule.id} ${amountOf(rule)}`;
+  const parts = scope === "all" ? usesOf(period === "month" ? plus(earlier.sums, day.sums) : day.sums) : "";
+  return `budget: ${periods[period]} limit of ${show(max)}${of} is reached: ${show(used)} used or reserved${parts}${next}. ${resets[period](day.date)} To go on now: gsv budget raise ${rule.id} ${amountOf(rule)}`;
 }
 
 /** Doubles the limit; a limit of nothing is raised by a dollar. */
 const amountOf = ({ usd, tokens }: BudgetRule) => `${tokens ?? (usd || 1)}`;
 
-/** What a day's sum consists of: ` (conversations $4.10, heartbeat $0.90)`. */
-function usesOf({ sums }: DayView): string {
+/** What a sum consists of: ` (conversations $4.10, heartbeat $0.90)`. */
+function usesOf(sums: Amounts): string {
   const kinds = ["heartbeat", "cron", "guest", "maintenance"].map(
     (kind) => [kind, sums[`kind:${kind}`] ?? 0] as const,
   );

@@ -1,26 +1,45 @@
 import type { Configuration } from "../configuration/schema.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { BudgetList, BudgetState } from "../protocol/usage.ts";
-import { addDays } from "../runtime/zoned-time.ts";
+import { addDays, localTime, timeOfDay } from "../runtime/zoned-time.ts";
 import { set } from "../world/expression.ts";
 import type { Table } from "../world/world.ts";
 import type { Amounts } from "./amounts.ts";
-import { type DayView, dayKey, expiryOf, raisedBy, readDay, readDays, totalOf } from "./day-view.ts";
+import { firstOfNextMonth, periodOf } from "./budget-refusal.ts";
+import { type DayView, dayKey, expiryOf, heldOn, raisedBy, readDay, readDays, totalOf } from "./day-view.ts";
+import { type BudgetRule, inUnit } from "./rules.ts";
 
-type Budgets = Configuration["budgets"];
-type Rule = Budgets["rules"][number];
+type Settings = Pick<Configuration, "budgets" | "userTimezone">;
+
+/** Today, and the days of its month until then. */
+interface Days {
+  date: string;
+  timezone: string;
+  days: readonly DayView[];
+}
 
 /** Max raises of a rule's limit in a day, to bound the day's item. */
 const maxRaises = 100;
 
-/** The budgets, and what is used of each. @param date today in the user's timezone */
+/** The budgets, and what is used of each. @param now epoch ms */
 export async function readBudgets(
   table: Pick<Table, "query">,
-  date: string,
-  { enabled, rules }: Budgets,
+  settings: Settings,
+  now: number,
 ): Promise<BudgetList> {
+  const { enabled, rules } = settings.budgets;
+  const month = await daysOfMonth(table, settings, now);
+  return { enabled, date: month.date, rules: rules.map((rule) => stateOf(rule, month)) };
+}
+
+async function daysOfMonth(
+  table: Pick<Table, "query">,
+  { userTimezone }: Settings,
+  now: number,
+): Promise<Days> {
+  const { date } = localTime(now, userTimezone);
   const days = await readDays(table, `${date.slice(0, 8)}01`, date);
-  return { enabled, date, rules: rules.map((rule) => stateOf(rule, days, date)) };
+  return { date, timezone: userTimezone, days };
 }
 
 /**
@@ -29,10 +48,11 @@ export async function readBudgets(
  */
 export async function raiseBudget(
   table: Table,
-  date: string,
-  { rules }: Budgets,
+  settings: Settings,
+  now: number,
   { id, usd, tokens, raiseId }: { id: string; usd?: number; tokens?: number; raiseId: string },
 ): Promise<BudgetState> {
+  const { rules } = settings.budgets;
   const rule = rules.find((one) => one.id === id);
   if (!rule) {
     const known = rules.map((one) => one.id).join(", ");
@@ -41,7 +61,7 @@ export async function raiseBudget(
   const { unit } = unitOf(rule);
   const amount = unit === "usd" ? usd && Math.round(usd * 1_000_000) : tokens;
   if (!amount) throw new PeerError(code.badRequest, `budget ${id} is in ${unit}; name that amount`);
-  const from = `${date.slice(0, 8)}01`;
+  const { date } = localTime(now, settings.userTimezone);
   const { raises } = await readDay(table, date);
   if (Object.keys(raises).filter((name) => name.startsWith(`${id}:`)).length >= maxRaises)
     throw new PeerError(
@@ -49,44 +69,45 @@ export async function raiseBudget(
       `budget ${id} was raised ${maxRaises} times today; set another limit`,
     );
   await table.update(dayKey(date), [set(`x:${id}:${raiseId}`, amount), set("expiresAt", expiryOf(date))]);
-  return stateOf(rule, await readDays(table, from, date), date);
+  return stateOf(rule, await daysOfMonth(table, settings, now));
 }
 
-const unitOf = ({ usd, tokens }: Rule) =>
+const unitOf = ({ usd, tokens }: BudgetRule) =>
   tokens === undefined
     ? ({ unit: "usd", limit: usd ?? 0, size: 1_000_000 } as const)
     : ({ unit: "tokens", limit: tokens, size: 1 } as const);
 
-function stateOf(rule: Rule, days: readonly DayView[], date: string): BudgetState {
+function stateOf(rule: BudgetRule, { date, timezone, days }: Days): BudgetState {
   const { id, scope, of, atLimit } = rule;
-  const per = scope === "run" ? "run" : (rule.per ?? "day");
-  const { sums, raises } = totalOf(per === "month" ? days : days.filter((day) => day.date === date));
+  const per = periodOf(rule);
+  const counted = per === "month" ? days : days.filter((day) => day.date === date);
+  const { sums, raises } = totalOf(counted);
   const { unit, limit, size } = unitOf(rule);
   const raised = raisedBy(id, raises) / size;
-  const uses = scope === "run" || scope === "session" ? undefined : usesOf(rule, sums, unit === "tokens");
-  const used = uses?.map(([name, micros]) => {
-    const amount = micros / size;
+  const held = heldOn(counted);
+  const uses = scope === "run" || scope === "session" ? undefined : usesOf(rule, sums);
+  const used = uses?.map(([part, sum]) => {
+    const amount = (sums[sum] ?? 0) / size;
     const left = Number(Math.max(0, limit + raised - amount).toFixed(6));
-    return { ...(name ? { of: name } : {}), amount, left };
+    return { ...(part ? { of: part } : {}), amount, held: (held[sum] ?? 0) / size, left };
   });
-  const resetsOn = per === "day" ? addDays(date, 1) : per === "month" ? nextMonth(date) : undefined;
+  const resetsOn = per === "day" ? addDays(date, 1) : per === "month" ? firstOfNextMonth(date) : undefined;
   return {
     ...{ id, scope, per, atLimit, unit, raised, limit: limit + raised },
     ...(of === undefined ? {} : { of }),
     ...(used ? { used } : {}),
-    ...(resetsOn === undefined ? {} : { resetsOn }),
+    ...(resetsOn === undefined ? {} : { resetsOn, resetsAt: timeOfDay(resetsOn, "00:00", timezone) }),
   };
 }
 
-const nextMonth = (date: string) => `${addDays(`${date.slice(0, 8)}01`, 31).slice(0, 8)}01`;
-
-/** What is used of a rule, by the part of its scope; the part is empty if the rule has one limit. */
-function usesOf({ scope, of }: Rule, sums: Amounts, isTokens: boolean): [part: string, amount: number][] {
-  const suffix = isTokens ? "#tokens" : "";
-  if (scope === "all") return [["", sums[`all${suffix}`] ?? 0]];
-  if (of !== undefined) return [["", sums[`${scope}:${of}${suffix}`] ?? 0]];
-  return Object.entries(sums).flatMap(([name, amount]): [string, number][] => {
-    const isOfUnit = name.startsWith(`${scope}:`) && name.endsWith("#tokens") === isTokens;
-    return isOfUnit ? [[name.slice(scope.length + 1, name.length - suffix.length), amount]] : [];
+/** The sums that a rule limits, by the part of its scope; the part is empty if the rule has one limit. */
+function usesOf(rule: BudgetRule, sums: Amounts): [part: string, sum: string][] {
+  const { scope, of } = rule;
+  if (scope === "all") return [["", inUnit("all", rule)]];
+  if (of !== undefined) return [["", inUnit(`${scope}:${of}`, rule)]];
+  return Object.keys(sums).flatMap((sum): [string, string][] => {
+    const [name = ""] = sum.split("#");
+    const isOfRule = name.startsWith(`${scope}:`) && inUnit(name, rule) === sum;
+    return isOfRule ? [[name.slice(scope.length + 1), sum]] : [];
   });
 }

@@ -7,6 +7,7 @@ import {
   atMost,
   type Condition,
   equal,
+  remove,
   type Step,
   set,
 } from "../world/expression.ts";
@@ -25,6 +26,8 @@ export interface Contribution {
   /** The hash of the session's key. */
   name: string;
   entry: Entry;
+  /** The reserved part of the entry's amounts. */
+  held: Amounts;
   rows: Rows;
   /** A run that has ended. */
   ended?: { kind: string; micros: number };
@@ -41,13 +44,15 @@ export async function contribute(
   view: DayView,
   contribution: Contribution,
 ): Promise<Item | undefined> {
-  const { name, entry, rows, ended, most } = contribution;
+  const { name, entry, held, rows, ended, most } = contribution;
   const known = entryOf(view, name);
   const conditions: Condition[] = [
     known ? equal(`b:${name}`, writeEntry(known)) : absent(`b:${name}`),
     ...Object.entries(most).map(([scope, max]) => any(absent(`m:${scope}`), atMost(`m:${scope}`, max))),
   ];
   const steps: Step[] = [set(`b:${name}`, writeEntry(entry)), set("expiresAt", expiryOf(view.date))];
+  if (Object.keys(held).length > 0) steps.push(set(`h:${name}`, writeEntry({ ...entry, amounts: held })));
+  else if (view.holds.has(name)) steps.push(remove(`h:${name}`));
   for (const [scope, amount] of Object.entries(minus(entry.amounts, known?.amounts ?? {})))
     if (amount !== 0) steps.push(add(`m:${scope}`, amount));
   for (const [key, numbers] of rows) {

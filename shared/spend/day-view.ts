@@ -21,6 +21,8 @@ export interface DayView {
   sums: Amounts;
   /** By the hash of a session's key, as stored: see `entryOf`. */
   entries: ReadonlyMap<string, string>;
+  /** The reserved part of entries, by the same hash: `EPOCH N AMOUNTS`, for the entry of that epoch and n. */
+  holds: ReadonlyMap<string, string>;
   /**
    * Reports, by `kind|agent|channel|job|provider/model`: calls, tokens (input, output, cacheRead, cacheWrite), μ$, calls with an
    * unknown price, μ$ that the provider's cache saved, interrupted calls. Rows of earlier versions lack the last column.
@@ -47,8 +49,23 @@ export const writeEntry = ({ epoch, n, amounts }: Entry): string => `${epoch} ${
 export function entryOf({ entries }: DayView, name: string): Entry | undefined {
   const text = entries.get(name);
   if (text === undefined) return undefined;
+  return readEntry(text);
+}
+
+function readEntry(text: string): Entry {
   const [epoch, n, amounts = ""] = text.split(" ");
   return { epoch: Number(epoch), n: Number(n), amounts: readAmounts(amounts) };
+}
+
+/** What is reserved for calls in progress. An earlier version changes an entry and leaves its reserved part. */
+export function heldOn(days: readonly DayView[]): Amounts {
+  const holds = days.flatMap((day) =>
+    [...day.holds].flatMap(([name, text]) => {
+      const [hold, entry] = [readEntry(text), entryOf(day, name)];
+      return hold.epoch === entry?.epoch && hold.n === entry.n ? [hold.amounts] : [];
+    }),
+  );
+  return holds.reduce<Amounts>(plus, {});
 }
 
 /** Reads a day's item; an absent one is an empty day. It has an attribute for each session, so this is one pass. */
@@ -57,7 +74,7 @@ export function toView(date: string, item: Item = {}): DayView {
   const raises: Record<string, number> = {};
   const marks: Record<string, number> = {};
   const needs: Record<string, number> = {};
-  const entries = new Map<string, string>();
+  const [entries, holds] = [new Map<string, string>(), new Map<string, string>()];
   const [rows, runs] = [new Map<string, number[]>(), new Map<string, number[]>()];
   for (const [attribute, value] of Object.entries(item)) {
     const name = attribute.slice(2);
@@ -65,6 +82,9 @@ export function toView(date: string, item: Item = {}): DayView {
     switch (attribute.slice(0, 2)) {
       case "b:":
         entries.set(name, String(value));
+        break;
+      case "h:":
+        holds.set(name, String(value));
         break;
       case "m:":
         sums[name] = Number(value);
@@ -85,7 +105,7 @@ export function toView(date: string, item: Item = {}): DayView {
         runs.set(name, list());
     }
   }
-  return { date, sums, entries, rows, raises, marks, needs, runs };
+  return { date, sums, entries, holds, rows, raises, marks, needs, runs };
 }
 
 /** The day's view, as stored now. */

@@ -1,6 +1,7 @@
+import { dayMs } from "../runtime/zoned-time.ts";
 import { type Amounts, lengthen, plus, readAmounts, shorten, writeAmounts } from "./amounts.ts";
+import { hashOf } from "./entry-name.ts";
 import { type Open, readOpen, writeOpen } from "./found.ts";
-import { hashOf } from "./hash-of.ts";
 import { type Row, readRows, writeRows } from "./rows.ts";
 import { amountsOf, isOwn, type Price } from "./rules.ts";
 
@@ -76,10 +77,13 @@ export function contributed({ open: _, rows, ...paid }: Paid, contributed: reado
 }
 
 /** What the session contributes to its day: spent and reserved. */
-export function contributionOf({ spent, hold }: Paid): Amounts {
-  if (!hold) return spent;
+export const contributionOf = (paid: Paid): Amounts => plus(paid.spent, heldOf(paid));
+
+/** The reserved part of its contribution. */
+export function heldOf({ hold }: Paid): Amounts {
+  if (!hold) return {};
   const shared = hold.scopes.filter((scope) => isOwn(scope) === undefined);
-  return plus(spent, amountsOf(shared, hold));
+  return amountsOf(shared, hold);
 }
 
 /**
@@ -107,5 +111,3 @@ export function readPaid(text: string): Paid {
     ...(opened === "" ? {} : { open: readOpen(opened, spent) }),
   };
 }
-
-const dayMs = 24 * 3600_000;

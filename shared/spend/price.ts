@@ -61,10 +61,13 @@ export function priceOf(
   return { micros, source, savedMicros: Math.round(uncached) - micros };
 }
 
+/** How long a request stays cached: pi-ai's `cacheRetention`. */
+export type CacheRetention = "none" | "short" | "long";
+
 /** The size of a call that has not been made. `cacheRetention`: absent if it is not known. */
 interface PlannedCall {
   inputTokens: number;
-  cacheRetention?: "none" | "short" | "long";
+  cacheRetention?: CacheRetention | undefined;
 }
 
 /**
@@ -88,7 +91,7 @@ export function upperBound(
   };
 }
 
-function dearestInput({ input, cacheWrite }: Rates, cacheRetention: "none" | "short" | "long"): number {
+function dearestInput({ input, cacheWrite }: Rates, cacheRetention: CacheRetention): number {
   if (cacheRetention === "none") return input;
   return Math.max(input, cacheWrite, cacheRetention === "long" ? input * writeFactor.long : 0);
 }

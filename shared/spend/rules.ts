@@ -31,7 +31,7 @@ export interface Limit {
 const tokensSuffix = "#tokens";
 
 /** The name of a sum in this rule's unit. */
-const inUnit = (scope: string, { tokens }: BudgetRule) =>
+export const inUnit = (scope: string, { tokens }: BudgetRule) =>
   tokens === undefined ? scope : scope + tokensSuffix;
 
 export const isTokens = (scope: string) => scope.endsWith(tokensSuffix);

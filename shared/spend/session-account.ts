@@ -3,7 +3,7 @@ import { publicText, refusalText } from "./budget-refusal.ts";
 import type { DayView } from "./day-view.ts";
 import { type Bound, boundPrice, fitLimits, leastPrice, type UsedLimit } from "./fit.ts";
 import type { Hold } from "./paid.ts";
-import { type PricedUsage, type PriceList, priceOf, upperBound } from "./price.ts";
+import { type CacheRetention, type PricedUsage, type PriceList, priceOf, upperBound } from "./price.ts";
 import { isOwn, isTokens, limitsOf, type Payer, type Price, scopesOf } from "./rules.ts";
 import { runawayOf } from "./runaway.ts";
 import { Ledger, type Written } from "./session-ledger.ts";
@@ -38,6 +38,8 @@ export interface CallSize {
   /** Of the answer. */
   maxTokens: number;
   listed?: PriceList;
+  /** Absent: it is not known. */
+  cacheRetention?: CacheRetention;
 }
 
 /** Reserves and charges the calls of one session, which are made one after the other. */
@@ -99,7 +101,7 @@ export class SessionAccount {
         const least = leastPrice(bound);
         const need = isTokens(reached.scope) ? least.tokens : least.micros;
         await this.#book.mark(sums.day, reached, { by: payer.kind, need });
-        return { status: "refused", error: refusalText(reached, sums.day, need, { isPublic }) };
+        return { status: "refused", error: refusalText(reached, sums, need, { isPublic }) };
       }
       const price = boundPrice({ ...bound, cap: fitted.cap });
       const hold = { ...price, scopes: scopesOf(rules, payer) };
@@ -191,8 +193,8 @@ const lostText = "budget: the session was taken over";
 
 function textOf(outcome: Written, isPublic: boolean): string {
   if (typeof outcome === "string") return lostText;
-  const { limit, day } = outcome;
-  return refusalText(limit, day, Math.max(0, limit.used - limit.max), { isPublic });
+  const { limit, sums } = outcome;
+  return refusalText(limit, sums, Math.max(0, limit.used - limit.max), { isPublic });
 }
 
 function rowKey({ payer, model }: Occasion): string {
@@ -202,10 +204,10 @@ function rowKey({ payer, model }: Occasion): string {
 
 function boundOf(
   { model }: Occasion,
-  { inputTokens, maxTokens, listed }: CallSize,
+  { inputTokens, maxTokens, listed, cacheRetention }: CallSize,
   budgets: Budgets,
 ): Bound | undefined {
-  const rate = upperBound({ inputTokens }, listed, model, budgets);
+  const rate = upperBound({ inputTokens, cacheRetention }, listed, model, budgets);
   if (rate === "refused") return undefined;
   const { inputMicros, outputMicrosPerToken } = rate;
   return { inputTokens, cap: maxTokens, inputMicros, microsPerOutputToken: outputMicrosPerToken };

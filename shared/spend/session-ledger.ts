@@ -12,6 +12,7 @@ import {
   contributed,
   contributionOf,
   type Hold,
+  heldOf,
   ofRun,
   type Paid,
   readPaid,
@@ -29,7 +30,7 @@ const maxTries = 50;
 const daySeparator = "|";
 
 /** What came of a write to the day's item: another holder has the session, or the reservation would pass a limit. */
-export type Written = "stored" | "lost" | { limit: UsedLimit; day: DayView };
+export type Written = "stored" | "lost" | { limit: UsedLimit; sums: Sums };
 
 /**
  * What one session has paid and reserved. Its truth is `paid`, which the session's commits store; the day's item gets a copy.
@@ -221,7 +222,7 @@ export class Ledger {
       );
       const passed = this.used(shared, sums).find(({ used, max }) => used > max);
       if (passed) {
-        if (tries > 0) return { limit: passed, day };
+        if (tries > 0) return { limit: passed, sums };
         continue;
       }
       const change = minus(entry.amounts, known?.amounts ?? {});
@@ -234,6 +235,7 @@ export class Ledger {
       const item = await contribute(this.#book.table, day, {
         name: this.#name,
         entry,
+        held: heldOf(paid),
         rows: sumRows(rows),
         most,
         ...(ended ? { ended } : {}),
@@ -266,7 +268,7 @@ export class Ledger {
       const entry = { epoch: this.#epoch, n, amounts: plus(spent, lost) };
       const rows = missingRows(paid, known);
       if (rows.length === 0 && writeAmounts(entry.amounts) === writeAmounts(known?.amounts ?? {})) break;
-      const change = { name: this.#name, entry, rows: sumRows(rows), most: {} };
+      const change = { name: this.#name, entry, held: {}, rows: sumRows(rows), most: {} };
       if (await contribute(this.#book.table, view, change)) break;
     }
     this.#closing = undefined;

@@ -32,7 +32,7 @@ export async function whyStopped(
     const used = (day.sums[scope] ?? 0) + (rule.per === "month" ? (earlier.sums[scope] ?? 0) : 0);
     const need = day.needs[`${scope}@${payer.kind}`];
     if (used >= max || used + (need ?? 0) > max)
-      return refusalText({ ...limit, used }, day, need, { isPublic: false });
+      return refusalText({ ...limit, used }, { day, earlier }, need, { isPublic: false });
   }
   return undefined;
 }

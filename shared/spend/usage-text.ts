@@ -1,4 +1,4 @@
-import type { BudgetList, BudgetState, UsageResult } from "../protocol/usage.ts";
+import type { BudgetList, BudgetState, BudgetUse, UsageResult } from "../protocol/usage.ts";
 import { dollarsOf } from "./dollars.ts";
 
 const inDollars = (dollars: number) => dollarsOf(Math.round(dollars * 1_000_000));
@@ -65,7 +65,9 @@ function usedText(rule: BudgetState): string {
   const { used, of } = rule;
   if (used === undefined) return "at most ";
   const isOne = used.length === 1 && used[0]?.of === undefined;
-  if (isOne || of !== undefined) return `${amountText(rule, used[0]?.amount ?? 0)} of `;
-  const parts = used.map((part) => `${part.of ?? ""} ${amountText(rule, part.amount)}`);
+  const amountOf = ({ amount, held = 0 }: BudgetUse) =>
+    amountText(rule, amount) + (held > 0 ? ` (${amountText(rule, held)} reserved)` : "");
+  if (isOne || of !== undefined) return `${amountOf(used[0] ?? { amount: 0 })} of `;
+  const parts = used.map((part) => `${part.of ?? ""} ${amountOf(part)}`);
   return parts.length === 0 ? "nothing of " : `${parts.join(", ")} of `;
 }

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
+import { addDays } from "../../shared/runtime/zoned-time.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readDay } from "../../shared/spend/day-view.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
+import { spend } from "../support/spent-day.ts";
 import { type MemoryState, startState } from "../support/state.ts";
 import { type Bench, openBench } from "./bench.ts";
 
@@ -59,9 +61,23 @@ it("a refusal says what used how much, when it resets and how to raise the limit
   expect(told).toMatch(
     /today's limit of \$0\.0700 is reached: \$0\.0\d+ used or reserved \(conversations \$0\.0\d+\)/,
   );
-  expect(told).toMatch(/resets at midnight.*gsv budget raise day 0\.07/);
+  expect(told).toContain(`It resets at midnight (${addDays(today(), 1)} 00:00).`);
+  expect(told).toMatch(/gsv budget raise day 0\.07/);
   expect(server.requests.length - before).toBeLessThan(4);
   expect(await spent()).toBeLessThanOrEqual(70_000);
+});
+
+it("a refusal by a month's limit says what has used it, and on which day it resets", async () => {
+  limit(rule({ id: "month", per: "month", usd: 0.01 }));
+  const month = today().slice(0, 8);
+  const amounts = { all: 6000, "kind:cron": 5000 };
+  const row = ["cron|main||j|m", [1, 1, 1, 0, 0, 6000, 0, 0, 0]] as const;
+  await spend(state.table, { date: today(), sessionKey: "agent:main:other", amounts, row });
+  const told = await say("agent:main:main");
+  expect(told).toContain(
+    "this month's limit of $0.0100 is reached: $0.0060 used or reserved (conversations $0.0010, cron $0.0050)",
+  );
+  expect(told).toContain(`(${addDays(`${month}01`, 31).slice(0, 8)}01 00:00)`);
 });
 
 it("a guest reads no figures", async () => {
@@ -70,7 +86,7 @@ it("a guest reads no figures", async () => {
 });
 
 it("the answer's limit is lowered so that the call fits what is left", async () => {
-  limit(rule({ id: "run", scope: "run", per: "run", usd: 0.07 }));
+  limit(rule({ id: "run", scope: "run", per: "run", usd: 0.06 }));
   await say("agent:main:main");
   const { max_tokens, max_completion_tokens } = (server.requests.at(-1)?.body ?? {}) as Record<
     string,

@@ -146,7 +146,10 @@ describe("budgets", () => {
     { id: "agents", scope: "agent", usd: 1, atLimit: "refuse" },
   ] as typeof defaults.budgets.rules;
   const budgets = { ...defaults.budgets, rules };
-  const lines = async (chosen = budgets) => budgetLines(await readBudgets(state.table, today, chosen));
+  const settings = { budgets, userTimezone: "Europe/Berlin" };
+  const noon = (date = today) => Date.parse(`${date}T12:00:00Z`);
+  const lines = async (chosen = budgets) =>
+    budgetLines(await readBudgets(state.table, { ...settings, budgets: chosen }, noon()));
 
   it("say how much of each limit is used, by whom, and what happens there", async () => {
     expect(await lines()).toEqual([
@@ -164,23 +167,57 @@ describe("budgets", () => {
 
   it("say how much is left, and when they reset", async () => {
     const states = new Map(
-      (await readBudgets(state.table, today, budgets)).rules.map((one) => [one.id, one]),
+      (await readBudgets(state.table, settings, noon())).rules.map((one) => [one.id, one]),
     );
-    expect(states.get("day")).toMatchObject({ used: [{ amount: 0.5, left: 9.5 }], resetsOn: "2026-11-25" });
-    expect(states.get("month")).toMatchObject({ used: [{ left: 38.5 }], resetsOn: "2026-12-01" });
+    expect(states.get("day")).toMatchObject({
+      used: [{ amount: 0.5, held: 0, left: 9.5 }],
+      resetsOn: "2026-11-25",
+      resetsAt: Date.parse("2026-11-24T23:00:00Z"),
+    });
+    expect(states.get("month")).toMatchObject({
+      used: [{ left: 38.5 }],
+      resetsOn: "2026-12-01",
+      resetsAt: Date.parse("2026-11-30T23:00:00Z"),
+    });
     expect(states.get("agents")).toMatchObject({ used: [{ of: "work", left: 0.8 }] });
     expect(states.get("run")).not.toHaveProperty("resetsOn");
   });
 
+  it("say how much is reserved for calls in progress", async () => {
+    const sessionKey = "agent:main:busy";
+    const account = new SessionAccount(
+      newBook({}, state.table, () => noon()),
+      sessionKey,
+      1,
+    );
+    const occasion = { payer: { kind: "turn", agentId: "main", sessionKey }, model: "anthropic/a" } as const;
+    const listed = { input: 3, output: 15, cacheRead: 0, cacheWrite: 0 };
+    const size = { inputTokens: 0, maxTokens: 10_000, listed };
+    const used = async () => {
+      const { rules } = await readBudgets(state.table, settings, noon());
+      return rules.find(({ id }) => id === "month")?.used;
+    };
+    const admitted = await account.admit(occasion, size);
+    if (admitted.status === "refused") throw new Error(admitted.error);
+    await admitted.reserved;
+    expect(await used()).toEqual([{ amount: 1.65, held: 0.15, left: 38.35 }]);
+    expect((await lines())[1]).toBe(
+      "day: $0.65 ($0.15 reserved) of $10.00 a day for everything; refuses until you raise it",
+    );
+    await account.charge(admitted.hold, occasion, listed, usageOf(10_000));
+    await account.settle();
+    expect(await used()).toEqual([{ amount: 1.53, held: 0, left: 38.47 }]);
+  });
+
   it("are raised for today, or for the month, and once for each request", async () => {
     const raise = (raiseId: string, more: { id: string; usd?: number; tokens?: number }, date = today) =>
-      raiseBudget(state.table, date, budgets, { ...more, raiseId });
+      raiseBudget(state.table, settings, noon(date), { ...more, raiseId });
     await raise("a", { id: "day", usd: 5 });
     expect(await raise("a", { id: "day", usd: 5 })).toMatchObject({ limit: 15, raised: 5 });
     expect(await raise("b", { id: "day", usd: 1 })).toMatchObject({ limit: 16, raised: 6 });
     await raise("c", { id: "month", usd: 2 }, "2026-11-02");
     await raise("d", { id: "day", usd: 2 }, "2026-11-02");
-    const { rules } = await readBudgets(state.table, today, budgets);
+    const { rules } = await readBudgets(state.table, settings, noon());
     expect(rules.filter(({ raised }) => raised > 0).map(({ id, limit }) => [id, limit])).toEqual([
       ["day", 16],
       ["month", 42],

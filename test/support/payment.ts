@@ -10,9 +10,10 @@ import type { Table } from "../../shared/world/world.ts";
 export function newBook(
   budgets: Partial<Configuration["budgets"]> = {},
   table: Table = createMemoryTable(),
+  now: () => number = Date.now,
 ): Book {
   const configuration = { load: async () => ({ ...defaults, budgets: { ...defaults.budgets, ...budgets } }) };
-  return openBook({ table, configuration, now: Date.now, tell: async () => {} });
+  return openBook({ table, configuration, now, tell: async () => {} });
 }
 
 /** The account of a session that has not spent anything yet. */

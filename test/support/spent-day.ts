@@ -16,6 +16,7 @@ export async function spend(table: Table, { date, sessionKey, amounts, row }: Sp
   await contribute(table, await readDay(table, date), {
     name: entryName(sessionKey, true),
     entry: { epoch: 1, n: 1, amounts },
+    held: {},
     rows: new Map([row]),
     most: {},
   });

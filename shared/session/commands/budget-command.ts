@@ -10,8 +10,8 @@ export async function budgetCommand({
   configuration,
   now,
 }: CostContext): Promise<{ response: string }> {
-  const { userTimezone, budgets } = await configuration.load();
-  const { date } = localTime(now(), userTimezone);
-  const [usage, list] = await Promise.all([readUsage(table, date), readBudgets(table, date, budgets)]);
+  const settings = await configuration.load();
+  const { date } = localTime(now(), settings.userTimezone);
+  const [usage, list] = await Promise.all([readUsage(table, date), readBudgets(table, settings, now())]);
   return { response: [...spentLines(usage), ...budgetLines(list)].join("\n") };
 }
