@@ -4,14 +4,14 @@ import { stepDeadline } from "../../shared/session/asked-session.ts";
 import type { PendingCall, Run } from "../../shared/session/run.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
-import type { Occasion } from "../../shared/spend/session-account.ts";
+import type { CallSize, Occasion } from "../../shared/spend/session-account.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import type { Cut } from "./context/context-fit.ts";
-import { requestCharacters, requestTokens } from "./context/context-size.ts";
+import { requestCharacters } from "./context/context-size.ts";
 import { type Prepared, plainTail, prepareRequest, type TurnContext } from "./context/model-request.ts";
 import type { ModelOutcome } from "./model/model-call.ts";
-import { nameOf } from "./model/paid-call.ts";
+import { callSize, nameOf } from "./model/paid-call.ts";
 import { describeModel } from "./model/resolve-model.ts";
 import { payingFor } from "./payer.ts";
 import { streamDeltas } from "./reply/deltas.ts";
@@ -65,7 +65,7 @@ export async function prepareCall(
     if (timeLeft(run, agent.now()) <= 0) return failed(timeOverText);
     const admission = await account.prepare(
       occasionOf(state, run, prepared.turn),
-      await sizeOf(state, prepared),
+      await sizeOfTurn(state, prepared),
     );
     return admission.status === "refused" ? failed(admission.error) : prepared;
   } catch (error) {
@@ -114,20 +114,18 @@ function occasionOf({ sessionKey }: SessionState, run: Run, turn: TurnContext): 
   return { ...payingFor(turn.configuration, run, sessionKey), model: nameOf(turn.model) };
 }
 
-/** The most that a turn's call can use. */
-async function sizeOf(
+async function sizeOfTurn(
   { settings, contextTokens, tokensPerCharacter }: SessionState,
-  { turn, request }: Prepared,
-) {
-  const { maxTokens, cost } = await describeModel(turn.model);
-  const limit = settings.maxTokens ?? maxTokens;
-  const thinks = turn.thinkingLevel !== undefined && turn.thinkingLevel !== "off";
-  return {
-    inputTokens: requestTokens(requestCharacters(request), { contextTokens, tokensPerCharacter }),
-    // Clients add the thinking to a limit, up to the model's own.
-    maxTokens: thinks ? Math.max(limit, maxTokens) : limit,
-    ...(cost ? { listed: cost } : {}),
+  { turn, request, retention }: Prepared,
+): Promise<CallSize> {
+  const planned = {
+    characters: requestCharacters(request),
+    measured: { contextTokens, tokensPerCharacter },
+    maxTokens: settings.maxTokens,
+    thinkingLevel: turn.thinkingLevel,
+    cacheRetention: retention,
   };
+  return callSize(planned, await describeModel(turn.model));
 }
 
 /** The error of a run that exceeded its task's time limit. */

@@ -31,10 +31,11 @@ import { askersOf, type Run, rootOf, senderOf, wordsRead } from "../../../shared
 import type { SessionState } from "../../../shared/session/state.ts";
 import { evaluateSkills } from "../../../shared/skills/eligibility.ts";
 import type { Skill } from "../../../shared/skills/skill-lister.ts";
+import type { CacheRetention } from "../../../shared/spend/price.ts";
 import { type Audience, audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
-import { type CacheRetention, chooseRetention } from "../model/cache-retention.ts";
+import { chooseRetention } from "../model/cache-retention.ts";
 import { describeModel } from "../model/resolve-model.ts";
 import { loadExtras } from "../objects/inline-files.ts";
 import { fitContext, type ShownContext } from "../objects/show-context.ts";

@@ -1,9 +1,7 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { isReply, type Message } from "../../../shared/protocol/messages.ts";
 import { bedrockProvider } from "../../../shared/session/commands/model-choice.ts";
-
-/** How long a provider is asked to cache a request: pi-ai's `cacheRetention`. */
-export type CacheRetention = "none" | "short" | "long";
+import type { CacheRetention } from "../../../shared/spend/price.ts";
 
 /** How long a request stays cached after its last use, in ms. */
 export const cachedMs: Readonly<Record<CacheRetention, number>> = {

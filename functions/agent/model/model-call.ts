@@ -1,8 +1,8 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
+import type { CacheRetention } from "../../../shared/spend/price.ts";
 import type { Occasion, SessionAccount } from "../../../shared/spend/session-account.ts";
-import type { CacheRetention } from "./cache-retention.ts";
 
 /** Who pays for a model call, and for all attempts of it. */
 export interface Payment {

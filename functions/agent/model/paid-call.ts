@@ -1,10 +1,11 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { boundPrice } from "../../../shared/spend/fit.ts";
-import { promptCharacters, tokenRate, totalCharacters } from "../context/context-size.ts";
+import type { CallSize } from "../../../shared/spend/session-account.ts";
+import { type Measured, promptCharacters, requestTokens, totalCharacters } from "../context/context-size.ts";
 import { type Asked, askOnce } from "./ask-model.ts";
 import type { Deadline } from "./deadline.ts";
 import type { ModelCall } from "./model-call.ts";
-import type { Resolved } from "./resolve-model.ts";
+import type { DescribedModel, Resolved } from "./resolve-model.ts";
 
 /**
  * Calls a model once and charges it: the only caller of model providers. An attempt begins when it is reserved, or while that is
@@ -15,19 +16,17 @@ export async function paidCall(resolved: Resolved, call: ModelCall, deadline: De
   const { model } = resolved;
   const { account } = call.payment;
   const occasion = { ...call.payment.occasion, model: nameOf(call.model) };
-  const size = { ...sizeOf(resolved, call), listed: model.cost };
-  const admission = account.prepared() ?? (await account.admit(occasion, size));
+  const { maxTokens = resolved.maxTokens } = call;
+  const size = () => {
+    const characters = promptCharacters(call.systemPrompt, call.tools) + totalCharacters(call.messages);
+    return callSize({ ...call, characters, maxTokens }, model);
+  };
+  const admission = account.prepared() ?? (await account.admit(occasion, size()));
   if (admission.status === "refused") return refused(admission.error);
   const { hold, cap, bound } = admission;
   const limited = { ...resolved, model: { ...model, maxTokens: Math.min(model.maxTokens, cap) } };
   const { asked, billed } = await untilRefused(admission, deadline, (until) =>
-    askOnce(
-      limited,
-      cap < size.maxTokens
-        ? { ...call, maxTokens: Math.min(call.maxTokens ?? resolved.maxTokens ?? cap, cap) }
-        : call,
-      until,
-    ),
+    askOnce(limited, cap < bound.cap ? { ...call, maxTokens: Math.min(maxTokens ?? cap, cap) } : call, until),
   );
   const error = await admission.reserved;
   const charged =
@@ -43,14 +42,25 @@ export const nameOf = ({ provider, id }: ModelConfiguration) => `${provider}/${i
 
 const refused = (error: string) => ({ status: "failed", error, overflow: false }) as const;
 
-/** The most that an attempt can use. Clients add the thinking to a limit, up to the model's own. */
-function sizeOf({ model, maxTokens }: Resolved, call: ModelCall) {
-  const characters = promptCharacters(call.systemPrompt, call.tools) + totalCharacters(call.messages);
-  const thinks = call.thinkingLevel !== undefined && call.thinkingLevel !== "off";
-  const limit = call.maxTokens ?? maxTokens ?? model.maxTokens;
+/** A call's size. `maxTokens`: of its answer, unless that is the model's own limit. */
+interface Planned extends Pick<ModelCall, "cacheRetention"> {
+  characters: number;
+  measured?: Measured;
+  maxTokens: number | undefined;
+  thinkingLevel?: ModelCall["thinkingLevel"] | undefined;
+}
+
+/** The most that a call can use. Clients add the thinking to a limit, up to the model's own. */
+export function callSize(
+  { characters, measured = {}, maxTokens, thinkingLevel = "off", cacheRetention }: Planned,
+  model: Pick<DescribedModel, "maxTokens" | "cost">,
+): CallSize {
+  const limit = maxTokens ?? model.maxTokens;
   return {
-    inputTokens: Math.ceil(characters * tokenRate()),
-    maxTokens: thinks ? Math.max(limit, model.maxTokens) : limit,
+    inputTokens: requestTokens(characters, measured),
+    maxTokens: thinkingLevel === "off" ? limit : Math.max(limit, model.maxTokens),
+    ...(model.cost ? { listed: model.cost } : {}),
+    ...(cacheRetention ? { cacheRetention } : {}),
   };
 }
 
