@@ -11,6 +11,7 @@ import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { tellBudgets } from "../../shared/peers/tell-budgets.ts";
 import { loadRecall } from "../../shared/recall/load-recall.ts";
+import { createSegments, removeNotes } from "../../shared/recall/segments.ts";
 import { watchInvocations } from "../../shared/runtime/faults.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { openBook } from "../../shared/spend/book.ts";
@@ -58,7 +59,10 @@ export function createAgent(world: World): Agent {
   const { table, now } = world;
   const prompts = createPromptSource(world.bucket);
   const { bucket } = prompts;
-  const workspace = openWorkspace(bucket);
+  const segments = createSegments(bucket);
+  const workspace = openWorkspace(bucket, undefined, (agentId, path) =>
+    removeNotes(segments, agentId, [path]),
+  );
   const payloads = openPayloads(bucket, world.presigner);
   const sockets = sendByReference(world.sockets, { table, payloads, now });
   const configuration = openConfiguration(table, world.secrets, { now });
@@ -82,8 +86,8 @@ export function createAgent(world: World): Agent {
     prompts,
     promptCache: createPromptCache(prompts.bucket),
     history: createHistory({ table, bucket }),
-    recall: loadRecall({ table, bucket, book, configuration, secrets, now }),
-    memories: loadMemories({ table, bucket, workspace }),
+    recall: loadRecall({ table, bucket }, segments),
+    memories: loadMemories({ table, bucket, workspace }, segments),
     archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: recordFailures(sender, activity),

@@ -1,8 +1,7 @@
-import { gzipSync } from "node:zlib";
 import { deleteRecallsOf } from "../../shared/dreaming/recall-events.ts";
 import { readText, textKey } from "../../shared/objects/text-store.ts";
-import { readSegment, segmentsPrefix } from "../../shared/recall/segment-files.ts";
-import { vectorsKey } from "../../shared/recall/vectors/vector-files.ts";
+import type { Segment } from "../../shared/recall/segment.ts";
+import { createSegments } from "../../shared/recall/segments.ts";
 import { changeCompactionText } from "../../shared/session/compaction-text.ts";
 import { sessionsOfAgent } from "../../shared/session/sessions.ts";
 import { inGroups } from "../../shared/world/in-groups.ts";
@@ -22,53 +21,48 @@ interface Stores {
 }
 
 /** Deletes stored prompts that contain a memory. @returns their number */
-export function eraseFromPrompts(
+export async function eraseFromPrompts(
   { bucket }: Pick<Stores, "bucket">,
   agentId: string,
   without: Erased["without"],
 ): Promise<number> {
-  return overKeys(bucket, textKey(agentId, ""), async (key) => {
+  const { objects } = await bucket.list(textKey(agentId, ""));
+  const erased = await inGroups(objects, async ({ key }) => {
     const text = await readText(bucket, agentId, key.slice(key.lastIndexOf("/") + 1));
     if (text === undefined || without(text) === text) return false;
     await bucket.delete(key);
     return true;
   });
+  return erased.filter(Boolean).length;
 }
 
 /**
- * Erases a memory from what is derived from conversations: the segments and vectors of the search, the texts of compactions,
+ * Erases a memory from what is derived from conversations and notes: the segments of the search, the texts of compactions,
  * and the recalls that found it. Archives keep what was said.
  * @returns the number of changed objects and items
  */
 export async function eraseFromDerived({ table, bucket }: Stores, erased: Erased): Promise<number> {
   const { agentId, id, without } = erased;
-  const prefix = segmentsPrefix(agentId);
-  let changed = await overKeys(bucket, prefix, (key) => eraseFromSegment(bucket, key, erased));
+  let changed = await createSegments(bucket).edit(agentId, (segment) => withoutText(segment, without));
   changed += await deleteRecallsOf(table, agentId, id);
   for (const sessionKey of await sessionsOfAgent(table, agentId))
     if (await changeCompactionText(table, sessionKey, without)) changed++;
   return changed;
 }
 
-/** The next search writes new vectors for the changed turns. */
-async function eraseFromSegment(bucket: Bucket, key: string, { without }: Erased): Promise<boolean> {
-  const segment = await readSegment(bucket, key);
-  if (!segment) return false;
-  const turns = segment.turns.map((turn) => ({ ...turn, text: without(turn.text) }));
-  if (turns.every(({ text }, i) => text === segment.turns[i]?.text)) return false;
-  const left = turns.filter(({ text }) => text.trim() !== "");
-  await bucket.delete(vectorsKey(key));
-  const body = gzipSync(JSON.stringify({ ...segment, turns: left }));
-  await bucket.put(key, body, { contentType: "application/gzip" });
-  return true;
-}
-
-/** @returns how many of the objects under a prefix were changed */
-async function overKeys(
-  bucket: Bucket,
-  prefix: string,
-  change: (key: string) => Promise<boolean>,
-): Promise<number> {
-  const { objects } = await bucket.list(prefix);
-  return (await inGroups(objects, ({ key }) => change(key))).filter(Boolean).length;
+/** Notes with the memory are left out: the next recall reads their files. */
+function withoutText({ archives, notes }: Segment, without: Erased["without"]): Segment | undefined {
+  let isChanged = false;
+  const left = archives.map((part) => ({
+    ...part,
+    turns: part.turns.flatMap((turn) => {
+      const text = without(turn.text);
+      if (text === turn.text) return turn;
+      isChanged = true;
+      return text.trim() === "" ? [] : { ...turn, text };
+    }),
+  }));
+  const kept = Object.entries(notes).filter(([, { text }]) => without(text) === text);
+  isChanged ||= kept.length < Object.keys(notes).length;
+  return isChanged ? { archives: left, notes: Object.fromEntries(kept) } : undefined;
 }

@@ -1,8 +1,8 @@
 import { arrivingMs, mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { textKey } from "../../shared/objects/text-store.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
-import { segmentKey, segmentsOf, sessionIdOfSegment } from "../../shared/recall/segment-files.ts";
-import { vectorsKey } from "../../shared/recall/vectors/vector-files.ts";
+import { removeArchives } from "../../shared/recall/archived-turns.ts";
+import { createSegments } from "../../shared/recall/segments.ts";
 import { findArchives, listArchives, readArchiveLines } from "../../shared/session/archive.ts";
 import { deleteBody, readBodies } from "../../shared/session/bodies.ts";
 import type { Holder } from "../../shared/session/brief-hold.ts";
@@ -111,11 +111,10 @@ async function deleteAll(
   const remove = (key: string) => bucket.delete(key);
   await inGroups([...texts, ...bodies.flat()], remove);
   await inGroups(archives, remove);
-  // A search writes the segment of an archive that has none, so these are deleted when it can no longer be read.
-  const segments = await inGroups(sessionIds, (id) => segmentsOf(bucket, agentId, id));
-  await inGroups(segments.flat(), (key) => bucket.delete(vectorsKey(key)));
-  await inGroups(segments.flat(), remove);
-  return keys.length + segments.flat().length;
+  // A search adds an archive that has no segment, so these are changed when it can no longer be read.
+  const ids = new Set(sessionIds);
+  const segments = createSegments(bucket);
+  return keys.length + (await removeArchives(segments, agentId, ({ sessionId }) => ids.has(sessionId)));
 }
 
 /** The keys of stored texts, such as prompts, that are named by these conversations and by no other of the agent. */
@@ -142,7 +141,7 @@ async function namedAlone(
   for (const { sessionId, body } of own) if (!sessionIds.has(sessionId)) spare(body);
   for (const key of await listArchives(bucket, agentId)) {
     if (named.size === 0) break;
-    if (sessionIds.has(sessionIdOfSegment(segmentKey(key)))) continue;
+    if (archives.includes(key)) continue;
     for await (const line of readArchiveLines(bucket, key)) spare(line);
   }
   for (const other of await sessionsOfAgent(deleting.table, agentId)) {

@@ -8,13 +8,12 @@ import { openConfiguration } from "../../shared/configuration/store.ts";
 import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
-import { tellBudgets } from "../../shared/peers/tell-budgets.ts";
 import { createTokenVerifier } from "../../shared/peers/tokens.ts";
 import { loadRecall } from "../../shared/recall/load-recall.ts";
+import { createSegments, removeNotes } from "../../shared/recall/segments.ts";
 import { watchInvocations } from "../../shared/runtime/faults.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { createSkillLister } from "../../shared/skills/skill-lister.ts";
-import { openBook } from "../../shared/spend/book.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
 import { endLostCalls } from "./calls/end-lost-calls.ts";
@@ -80,10 +79,12 @@ function createGateway(world: World): Gateway {
   const configuration = openConfiguration(table, world.secrets, { now });
   const secrets = cacheSecrets(world.secrets, configuration, now);
   const activity = createActivity(table, now);
-  const workspace = openWorkspace(bucket);
+  const segments = createSegments(bucket);
+  const workspace = openWorkspace(bucket, undefined, (agentId, path) =>
+    removeNotes(segments, agentId, [path]),
+  );
   const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
   const broadcast = createBroadcast(table, sockets, now);
-  const book = openBook({ table, configuration, now, tell: tellBudgets(broadcast) });
   return {
     table,
     bucket,
@@ -101,8 +102,8 @@ function createGateway(world: World): Gateway {
     bridges,
     sender: recordFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
     workspace,
-    recall: loadRecall({ table, bucket, book, configuration, secrets, now }),
-    memories: loadMemories({ table, bucket, workspace }),
+    recall: loadRecall({ table, bucket }, segments),
+    memories: loadMemories({ table, bucket, workspace }, segments),
     skills: createSkillLister(bucket),
     tokens: createTokenVerifier(table, now),
     connected: new Map(),

@@ -93,22 +93,6 @@ const transcription = v.strictObject({
   apiKey: v.optional(secret()),
 });
 
-/** A server that computes embedding vectors, with which search finds messages of the same meaning in other words. */
-const embeddings = v.strictObject({
-  /** `openai-compatible` (default): OpenAI's API `/embeddings`. `amazon-bedrock`: Bedrock's InvokeModel with a Bedrock API key. */
-  provider: v.optional(v.picklist(["openai-compatible", "amazon-bedrock"])),
-  /** Absent: off, and nothing is sent. */
-  model: v.optional(text(256)),
-  /** Default: OpenAI's server, with `apiKeys.openai`. Required for Bedrock: `https://bedrock-runtime.{region}.amazonaws.com`. */
-  baseUrl: v.optional(httpUrl),
-  apiKey: v.optional(secret()),
-  /** Stored numbers of a vector. */
-  dimensions: count(1, 4096),
-  /** Prefixes of a question and of a message, for models that expect them. */
-  questionPrefix: v.optional(text(1000)),
-  textPrefix: v.optional(text(1000)),
-});
-
 const duration = v.pipe(
   v.string(),
   v.regex(durationPattern, "expected a duration such as 30m or 2h30m; 0 switches off"),
@@ -271,7 +255,6 @@ export const configurationSchema = v.strictObject({
     selfReport: v.boolean(),
     /** Whether the agent has `gsv__memory`, and `gsv__recall` searches memories. */
     tool: v.boolean(),
-    embeddings,
   }),
   workspaceGit,
   dreaming,

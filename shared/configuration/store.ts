@@ -74,8 +74,13 @@ export interface ConfigurationStore {
   change(path: string, next: (override: unknown) => unknown): Promise<void>;
 }
 
+/** A setting of earlier releases, which is ignored. The next change of any setting drops it, with its secret. */
+const former = { path: ["memory", "embeddings"], secret: "memory.embeddings.apiKey" };
+
 interface Stored {
+  /** Without the former setting. */
   overrides: JsonObject;
+  hasFormer: boolean;
   version: number;
 }
 
@@ -115,13 +120,17 @@ export function openConfiguration(
   };
   const change: ConfigurationStore["change"] = async (path, next) => {
     const segments = parsePath(path);
+    const isFormer = former.path.every((name, i) => segments[i] === name);
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const stored = await readStored(table);
       const before = valueAt(stored.overrides, segments);
       const value = next(before);
+      if (isFormer && value !== null && value !== undefined)
+        throw refusal(path, "no such setting any more: search needs no embedding model (docs/search.md)");
       checkValue(value, segments);
       const planned = value === before ? undefined : planChange(rules, stored.overrides, segments, value);
       if (!planned) return;
+      if (stored.hasFormer) planned.remove.push(former.secret);
       if (await apply(table, secrets, stored.version, planned)) {
         reading = undefined;
         return;
@@ -202,8 +211,14 @@ function merge(base: JsonObject, overrides: JsonObject): JsonObject {
 
 async function readStored(table: Table): Promise<Stored> {
   const item = await table.get(configurationKey);
-  if (!item) return { overrides: {}, version: 0 };
-  return { overrides: JSON.parse(String(item.overrides)) as JsonObject, version: Number(item.version) };
+  if (!item) return { overrides: {}, hasFormer: false, version: 0 };
+  const overrides = JSON.parse(String(item.overrides)) as JsonObject;
+  const hasFormer = valueAt(overrides, former.path) !== undefined;
+  return {
+    overrides: hasFormer ? withoutValue(overrides, former.path) : overrides,
+    hasFormer,
+    version: Number(item.version),
+  };
 }
 
 interface Change {

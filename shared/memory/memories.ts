@@ -1,3 +1,4 @@
+import { createSegments } from "../recall/segments.ts";
 import { log } from "../runtime/log.ts";
 import type { Workspace } from "../workspace/workspace-files.ts";
 import type { Bucket, Table } from "../world/world.ts";
@@ -36,16 +37,14 @@ export interface Memories extends MemoryStore {
 
 export type { MemoryUse };
 
-export function openMemories({
-  table,
-  bucket,
-  workspace,
-}: {
-  table: Table;
-  bucket: Bucket;
-  workspace: Workspace;
-}): Memories {
-  const store: MemoryStore = { files: openMemoryFiles(bucket, workspace), ledger: openLedger(table) };
+export function openMemories(
+  { table, bucket, workspace }: { table: Table; bucket: Bucket; workspace: Workspace },
+  segments = createSegments(bucket),
+): Memories {
+  const store: MemoryStore = {
+    files: openMemoryFiles(bucket, workspace, segments),
+    ledger: openLedger(table),
+  };
   const of = <R extends unknown[], T>(use: (store: MemoryStore, ...rest: R) => T) =>
     use.bind(undefined, store);
   return {
@@ -133,7 +132,7 @@ async function record(
 
 /**
  * Removes memories from the file to which an extraction has just added them, if they were forgotten before that, but after it
- * had left out forgotten ones. Whoever forgets later finds them in the file.
+ * had left out forgotten ones. A later `forget` finds them in the file.
  */
 async function removeForgotten(
   { files, ledger }: MemoryStore,

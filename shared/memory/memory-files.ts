@@ -1,8 +1,10 @@
 import type { Origins } from "../origins/origins.ts";
+import { removeNotes, type Segments } from "../recall/segments.ts";
 import { createCachedReader } from "../workspace/cached-reader.ts";
 import { type Audience, isVisible } from "../workspace/privacy.ts";
 import type { Workspace } from "../workspace/workspace-files.ts";
 import { promptFiles, workspacePrefix } from "../workspace/workspace-paths.ts";
+import { inGroups } from "../world/in-groups.ts";
 import type { Bucket, ListedObject } from "../world/world.ts";
 import {
   type MemoryLine,
@@ -12,13 +14,10 @@ import {
   withMemoryStruck,
   withoutMemory,
 } from "./memory-line.ts";
-import { openNotesIndex } from "./notes-index.ts";
+import { fillNotes } from "./stored-notes.ts";
 
 /** The diary of dreams, which lists promotions. Its lines are not memories themselves. */
 const diaryPath = "DREAMS.md";
-
-/** Maximum number of files read in parallel. */
-const atOnce = 16;
 
 /** The files with an agent's memories: MEMORY.md, USER.md and the daily notes. Create one per warm function: it caches. */
 export interface MemoryFiles {
@@ -42,17 +41,14 @@ export interface MemoryFiles {
   removeFrom(agentId: string, path: string, ids: readonly string[]): Promise<void>;
   /** Strikes a memory out in every file. @returns the files that contained it */
   strike(agentId: string, id: string): Promise<string[]>;
-  /** Empties the index of the notes. */
-  dropIndex(agentId: string): Promise<void>;
 }
 
 function withOrigins(lines: MemoryLine[], origins: Origins): MemoryLine[] {
   return origins.length === 0 ? lines : lines.map((line) => ({ ...line, origins }));
 }
 
-export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFiles {
+export function openMemoryFiles(bucket: Bucket, workspace: Workspace, segments: Segments): MemoryFiles {
   const reader = createCachedReader(bucket, { maxEntries: 2000, maxCharacters: 20_000_000 });
-  const index = openNotesIndex(bucket, reader);
   const linesOf = async (agentId: string, audience: Audience, isAll: boolean) => {
     const prefix = workspacePrefix(agentId);
     const read = async ({ key, etag }: ListedObject) => {
@@ -70,11 +66,8 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
       ...owner.objects.slice(0, 1),
       ...notes.objects.toReversed(),
     ].filter(({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)));
-    await index.fill(agentId, files);
-    const memories: MemoryLine[] = [];
-    for (let at = 0; at < files.length; at += atOnce)
-      memories.push(...(await Promise.all(files.slice(at, at + atOnce).map(read))).flat());
-    return memories;
+    await fillNotes({ bucket, segments }, reader, agentId, files);
+    return (await inGroups(files, read)).flat();
   };
   const list = (agentId: string, audience: Audience) => linesOf(agentId, audience, false);
   const readOne = async (agentId: string, path: string, readLines = readMemories) => {
@@ -94,7 +87,7 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
   ) => {
     const paths = [...new Set(holding.map(({ path }) => path))];
     for (const path of paths) await workspace.change(agentId, path, (content = "") => change(content));
-    await index.drop(agentId, paths);
+    await removeNotes(segments, agentId, paths);
     return paths;
   };
   return {
@@ -109,13 +102,12 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
     async removeFrom(agentId, path, ids) {
       const without = (content = "") => ids.reduce((left, id) => withoutMemory(left, id, true), content);
       await workspace.change(agentId, path, without);
-      await index.drop(agentId, [path]);
+      await removeNotes(segments, agentId, [path]);
     },
     async strike(agentId, id) {
       const all = await Promise.all([list(agentId, "main"), readOne(agentId, diaryPath)]);
       const holding = all.flat().filter((memory) => memory.id === id);
       return changeAll(agentId, holding, (content) => withMemoryStruck(content, id));
     },
-    dropIndex: (agentId) => index.drop(agentId),
   };
 }

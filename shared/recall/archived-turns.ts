@@ -1,171 +1,159 @@
-import { LRUCache } from "lru-cache";
+import { originsIn } from "../origins/origins.ts";
 import { logError } from "../runtime/log.ts";
-import { listArchives } from "../session/archive.ts";
-import type { Bucket, ListedObject } from "../world/world.ts";
-import {
-  readSegment,
-  segmentKey,
-  segmentOf,
-  segmentsPrefix,
-  sessionIdOfSegment,
-  writeSegment,
-} from "./segment-files.ts";
+import { listArchives, readArchive } from "../session/archive.ts";
+import { inGroups } from "../world/in-groups.ts";
+import type { Bucket } from "../world/world.ts";
+import type { ArchivedPart, Segment, Turn } from "./segment.ts";
+import { isFormer, maxCharacters, type Segments, type StoredSegment } from "./segments.ts";
 import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
-import { vectorsKey } from "./vectors/vector-files.ts";
+import { numberTurns } from "./turns-of.ts";
 
-/** Maximum memory for cached turns and their words in a warm function, in bytes. */
-const maxBytes = 50_000_000;
+/** Maximum number of archives without a segment that one search reads; the next search continues. */
+const maxRead = 20;
 
-/** Maximum number of missing segments that one search writes; the next search continues. */
-const maxWritten = 20;
-
-const readsAtOnce = 20;
-const writesAtOnce = 4;
-
-/** Which archives of an agent to read. */
-export interface ArchiveScope {
-  agentId: string;
-  /** Only these conversations; absent: all. */
-  sessionIds?: readonly string[];
-  /** IANA name; determines the day of a turn. */
-  timezone: string;
-}
-
+/** The turns of an agent's archived conversations. */
 export interface ArchivedTurns {
-  /** Shared; do not add to it. */
-  index: TurnIndex;
-  /** The objects of the segments in the index. */
-  segments: readonly ListedObject[];
-  /** Number of archives not in the index yet, because they had no segment; the next call continues with them. */
+  /** Shared; do not add to them. */
+  indexes: TurnIndex[];
+  /** Number of archives not in the indexes yet, because they had no segment; the next call continues with them. */
   waiting: number;
 }
 
-interface Kept {
-  index: TurnIndex;
-  etags: Map<string, string>;
-}
-
 /**
- * Reads the turns of archived conversations from their segments. A warm function caches them and reads only new segments. A
- * missing segment (of an older archive, or after a crash) is written.
+ * Reads the turns of archived conversations from their segments; a warm function caches their indexes. Adds archives that have
+ * no segment, after a crash for example, and removes from the segments what has no archive any more.
  */
-export function createArchivedTurns(bucket: Bucket): (scope: ArchiveScope) => Promise<ArchivedTurns> {
-  const kept = new LRUCache<string, Kept>({
-    maxSize: maxBytes,
-    sizeCalculation: ({ index }) => Math.min(maxBytes, Math.max(1, index.bytes())),
-  });
-  return async (scope) => {
-    const { objects, waiting } = await findSegments(bucket, scope);
-    const name = JSON.stringify(scope);
-    const known = kept.get(name);
-    const current = known && isCurrent(known, objects) ? known : undefined;
-    const state = current ?? { index: createTurnIndex(scope.timezone), etags: new Map() };
-    await addSegments(bucket, state, objects);
-    kept.set(name, state);
-    return { index: state.index, segments: objects, waiting };
+export function createArchivedTurns(
+  bucket: Bucket,
+  segments: Segments,
+): (agentId: string, timezone: string) => Promise<ArchivedTurns> {
+  const known = new WeakMap<StoredSegment, { timezone: string; index: TurnIndex }>();
+  const indexOf = (stored: StoredSegment, timezone: string) => {
+    const indexed = known.get(stored);
+    if (indexed?.timezone === timezone) return indexed.index;
+    const index = createTurnIndex(timezone);
+    for (const { sessionKey, sessionId, origins, turns } of stored.archives)
+      index.add({ sessionKey, sessionId, origins }, turns);
+    known.set(stored, { timezone, index });
+    return index;
+  };
+  return async (agentId, timezone) => {
+    const { stored, waiting } = await readHealed(bucket, segments, agentId);
+    return { indexes: stored.map((one) => indexOf(one, timezone)), waiting };
   };
 }
 
-/**
- * Lists the segments in order, after writing some of the missing ones, and deleting those whose archive no longer exists.
- */
-async function findSegments(
+async function readHealed(
   bucket: Bucket,
-  { agentId, sessionIds }: ArchiveScope,
-): Promise<{ objects: ListedObject[]; waiting: number }> {
-  const list = async () => (await bucket.list(segmentsPrefix(agentId))).objects;
-  const [archives, first] = await Promise.all([listArchives(bucket, agentId), list()]);
-  const isWanted = (key: string) => sessionIds === undefined || sessionIds.includes(sessionIdOfSegment(key));
-  const there = new Set(first.map(({ key }) => key));
-  const missing = archives.filter((key) => isWanted(segmentKey(key)) && !there.has(segmentKey(key)));
-  const written = await writeMissing(bucket, missing.slice(0, maxWritten));
-  const gone = await deleteOrphans(bucket, agentId, first, archives);
-  const objects = (written === 0 ? first : await list()).filter(({ key }) => !gone.has(key));
-  const complete = new Set(objects.map(({ key }) => key));
-  return {
-    // An object of a long segment counts only when the whole segment is written.
-    objects: objects.filter(({ key }) => isWanted(key) && complete.has(segmentOf(key))).sort(byPlace),
-    waiting: missing.length - written,
-  };
-}
-
-/** Deletes segments without an archive, with their vectors. @returns their keys */
-async function deleteOrphans(
-  bucket: Bucket,
+  segments: Segments,
   agentId: string,
-  segments: readonly ListedObject[],
+): Promise<{ stored: StoredSegment[]; waiting: number }> {
+  const [stored, archives] = await Promise.all([segments.read(agentId), listArchives(bucket, agentId)]);
+  const parts = stored.flatMap((one) => one.archives);
+  const complete = new Set(parts.flatMap(({ archive, more }) => (more ? [] : archive)));
+  const missing = archives.filter((key) => !complete.has(archiveName(key)));
+  const added = await addArchives(bucket, segments, agentId, missing.slice(0, maxRead));
+  const areOrphans = await removeOrphans(bucket, segments, agentId, parts, archives);
+  const areFormer = stored.some(({ key }) => isFormer(key));
+  if (areFormer) await segments.settle(agentId);
+  const isChanged = added > 0 || areOrphans || areFormer;
+  return { stored: isChanged ? await segments.read(agentId) : stored, waiting: missing.length - added };
+}
+
+/** Removes what has no archive. @returns whether there was any */
+async function removeOrphans(
+  bucket: Bucket,
+  segments: Segments,
+  agentId: string,
+  parts: readonly ArchivedPart[],
   archives: readonly string[],
-): Promise<Set<string>> {
+): Promise<boolean> {
   const among = (known: readonly string[]) => {
-    const owners = new Set(known.map(segmentKey));
-    return segments.map(({ key }) => key).filter((key) => !owners.has(segmentOf(key)));
+    const names = new Set(known.map(archiveName));
+    return new Set(parts.flatMap(({ archive }) => (names.has(archive) ? [] : archive)));
   };
   // An archive is written before its segment: a second list has those that the first one was too early for.
-  if (among(archives).length === 0) return new Set();
+  if (among(archives).size === 0) return false;
   const orphans = among(await listArchives(bucket, agentId));
-  for (const key of orphans) {
-    await bucket.delete(vectorsKey(key));
-    await bucket.delete(key);
-  }
-  return new Set(orphans);
+  await removeArchives(segments, agentId, ({ archive }) => orphans.has(archive));
+  return orphans.size > 0;
 }
 
-/** @returns the number of written segments */
-async function writeMissing(bucket: Bucket, archives: readonly string[]): Promise<number> {
-  let written = 0;
-  for (let start = 0; start < archives.length; start += writesAtOnce) {
-    const some = archives.slice(start, start + writesAtOnce).map(async (key) => {
-      try {
-        await writeSegment(bucket, key);
-        written++;
-      } catch (error) {
-        // A damaged archive must not prevent the search of the others.
-        logError("recall.segment", error, { key });
-      }
-    });
-    await Promise.all(some);
-  }
-  return written;
-}
-
-/** Whether no segment in an index has been changed or deleted since. */
-function isCurrent({ etags }: Kept, objects: readonly ListedObject[]): boolean {
-  const now = new Map(objects.map(({ key, etag }) => [key, etag]));
-  return [...etags].every(([key, etag]) => now.get(key) === etag);
-}
-
-async function addSegments(
+/**
+ * Adds archives to the segments. A repeat changes nothing. A damaged archive is left out, and logged.
+ * @returns the number of archives that were added
+ */
+export async function addArchives(
   bucket: Bucket,
-  { index, etags }: Kept,
-  objects: readonly ListedObject[],
-): Promise<void> {
-  const fresh = objects.filter(({ key }) => !etags.has(key));
-  for (let start = 0; start < fresh.length; start += readsAtOnce) {
-    const some = fresh.slice(start, start + readsAtOnce);
-    const segments = await Promise.all(some.map(({ key }) => readSegment(bucket, key)));
-    for (const [i, segment] of segments.entries()) {
-      const { key, etag } = some[i] as ListedObject;
-      // Concurrent searches fill the same index.
-      if (!segment || etags.has(key)) continue;
-      etags.set(key, etag);
-      const { sessionKey, sessionId, origins } = segment;
-      index.add({ sessionKey, sessionId, origins }, segment.turns);
+  segments: Segments,
+  agentId: string,
+  keys: readonly string[],
+): Promise<number> {
+  if (keys.length === 0) return 0;
+  const read = await inGroups(keys, async (key) => {
+    try {
+      return await partsOf(bucket, key);
+    } catch (error) {
+      // A damaged archive must not prevent the search of the others.
+      logError("recall.segment", error, { key });
+      return [];
     }
+  });
+  await segments.add(agentId, { archives: read.flat() });
+  // An archive that was deleted meanwhile is deleted here too: its deletion may have read the segments before.
+  const heads = await inGroups(keys, (key) => bucket.head(key));
+  const gone = new Set(keys.filter((_, i) => !heads[i]).map(archiveName));
+  if (gone.size > 0) await removeArchives(segments, agentId, ({ archive }) => gone.has(archive));
+  return read.filter(({ length }) => length > 0).length;
+}
+
+/** Removes archives from the segments. @returns the number of changed objects */
+export function removeArchives(
+  segments: Segments,
+  agentId: string,
+  isGone: (part: ArchivedPart) => boolean,
+): Promise<number> {
+  return segments.edit(agentId, ({ archives, notes }): Segment | undefined => {
+    const left = archives.filter((part) => !isGone(part));
+    return left.length < archives.length ? { archives: left, notes } : undefined;
+  });
+}
+
+/** An archive's name in its segment. */
+export const archiveName = (archiveKey: string): string => archiveKey.replace(/^.*\/|\.jsonl\.gz$/g, "");
+
+/** @throws when there is no such archive, or it is damaged */
+async function partsOf(bucket: Bucket, archiveKey: string): Promise<ArchivedPart[]> {
+  const head = await bucket.head(archiveKey);
+  if (!head) throw new Error(`there is no archive ${archiveKey}`);
+  const { sessionKey = "", sessionId = "", archivedAt } = head.metadata;
+  const origins = originsIn(head.metadata);
+  const add = numberTurns();
+  const turns: Turn[] = [];
+  for await (const message of readArchive(bucket, archiveKey)) {
+    const turn = add(message);
+    if (turn) turns.push(turn);
   }
+  const about = { archive: archiveName(archiveKey), sessionKey, sessionId, at: Number(archivedAt) };
+  const parts = split(turns).map((some) => ({
+    ...about,
+    ...(origins.length === 0 ? {} : { origins }),
+    turns: some,
+  }));
+  return parts.map((part, i) => (i < parts.length - 1 ? { ...part, more: true } : part));
 }
 
-/** Sorts parts before the final archive of a conversation, and the objects of one segment by number. */
-function byPlace(a: ListedObject, b: ListedObject): number {
-  const [left, right] = [orderOf(a.key), orderOf(b.key)];
-  return left.sessionId < right.sessionId
-    ? -1
-    : left.sessionId > right.sessionId
-      ? 1
-      : left.part - right.part || left.piece - right.piece;
-}
-
-function orderOf(key: string): { sessionId: string; part: number; piece: number } {
-  const part = Number(/-part(\d+)(\.\d+)?\.json\.gz$/.exec(key)?.[1] ?? Number.MAX_SAFE_INTEGER);
-  const piece = Number(/\.(\d+)\.json\.gz$/.exec(key)?.[1] ?? 1);
-  return { sessionId: sessionIdOfSegment(key), part, piece };
+/** At least one part: an archive without turns also gets one, so that it is not read again. */
+function split(turns: readonly Turn[]): Turn[][] {
+  const parts: Turn[][] = [[]];
+  let characters = 0;
+  for (const turn of turns) {
+    if (characters > 0 && characters + turn.text.length > maxCharacters / 2) {
+      parts.push([]);
+      characters = 0;
+    }
+    parts.at(-1)?.push(turn);
+    characters += turn.text.length;
+  }
+  return parts;
 }

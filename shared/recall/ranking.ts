@@ -60,11 +60,21 @@ export function rankTurns(
     for (const [i, window] of windows.entries()) addScores(window, found[i] as Counted, term, weight, means);
   }
   for (const window of windows) addConversations(window);
-  return windows
-    .flatMap((one) => bestOf(one, limit, isWanted))
-    .sort(bestFirst)
+  const best = windows.flatMap((one) => bestOf(one, limit, isWanted)).sort(bestFirst);
+  const isFirst = firstTime();
+  return best
+    .filter(({ turn }) => isFirst(turn))
     .slice(0, limit)
     .map(({ share, ...one }) => ({ ...one, share: share / whole }));
+}
+
+/** A test that is true once for each message: two archives may have it after a compaction that was repeated. */
+export function firstTime(): (turn: IndexedTurn) => boolean {
+  const known = new Set<string>();
+  return ({ conversation, n }) => {
+    const before = known.size;
+    return known.add(`${conversation.sessionId} ${n}`).size > before;
+  };
 }
 
 /** The windows with a term, and the weighted number of occurrences by place; the reader resets the counts to 0. */

@@ -1,14 +1,12 @@
 import { joinOrigins } from "../origins/origins.ts";
 import type { Bucket, Table } from "../world/world.ts";
-import { fuseRanks } from "./fusion.ts";
+import { addArchives, archiveName, removeArchives } from "./archived-turns.ts";
 import { beginning, densestPlace, type Preview, partAround } from "./preview.ts";
-import { questionTerms, type RankedTurn, rankTurns } from "./ranking.ts";
+import { firstTime, questionTerms, type RankedTurn, rankTurns } from "./ranking.ts";
 import type { Turn } from "./segment.ts";
-import { deleteSegment, writeSegment } from "./segment-files.ts";
+import { createSegments } from "./segments.ts";
 import type { IndexedTurn } from "./turn-index.ts";
-import type { FindEmbedder } from "./vectors/embedder.ts";
-import { createNearTurns } from "./vectors/near-turns.ts";
-import { createSaidTurns, isSeen, type RecallScope, type SaidTurns } from "./visible-turns.ts";
+import { createSaidTurns, type RecallScope, type SaidTurns } from "./visible-turns.ts";
 import { plainText } from "./words.ts";
 
 /** Searches all conversations of an agent. Create one per warm function: it caches what it has read. */
@@ -35,30 +33,16 @@ export interface Waiting {
   waiting: number;
 }
 
-/** @param findEmbedder computes vectors, with which a search also finds messages of similar meaning in other words */
 export function openRecall(
   store: { table: Table; bucket: Bucket },
-  findEmbedder: FindEmbedder = async () => undefined,
+  segments = createSegments(store.bucket),
 ): Recall {
-  const open = createSaidTurns(store);
-  const near = createNearTurns(store.bucket, findEmbedder);
+  const open = createSaidTurns(store, segments);
   const find: Recall["find"] = async (scope, { questions, limit, isWanted }) => {
-    const [said, asked] = await Promise.all([
-      open(scope),
-      Promise.all(questions.map((one) => near.ask(scope.agentId, one))),
-    ]);
-    const orders = questions.map(async (question, i) => {
-      const about = asked[i];
-      const nearest = about ? await near.find(about, said) : [];
-      return rank(
-        said,
-        question,
-        limit,
-        (turn) => isSeen(scope, turn) && isWanted?.(turn) !== false,
-        nearest,
-      );
-    });
-    return { orders: await Promise.all(orders), around: (turn) => around(said, turn), waiting: said.waiting };
+    const said = await open(scope);
+    const isFound = (turn: IndexedTurn) => said.isSeen(turn) && isWanted?.(turn) !== false;
+    const orders = questions.map((question) => rank(said, question, limit, isFound));
+    return { orders, around: (turn) => around(said, turn), waiting: said.waiting };
   };
   return {
     async search(scope, { question, limit, preview }) {
@@ -68,16 +52,22 @@ export function openRecall(
     find,
     async conversations(scope) {
       const said = await open(scope);
-      return { conversations: conversationsOf(said, scope), waiting: said.waiting };
+      const conversations = [...group(said).values()].map(summary).sort((a, b) => b.lastAt - a.lastAt);
+      return { conversations, waiting: said.waiting };
     },
     async read(scope, request) {
-      return readConversation(await open(scope), scope, request);
+      return readConversation(await open(scope), request);
     },
     async keep(archiveKey) {
-      await writeSegment(store.bucket, archiveKey);
-      await near.keep(archiveKey);
+      await addArchives(store.bucket, segments, agentOfKey(archiveKey), [archiveKey]);
     },
-    drop: (archiveKey) => deleteSegment(store.bucket, archiveKey),
+    async drop(archiveKey) {
+      await removeArchives(
+        segments,
+        agentOfKey(archiveKey),
+        ({ archive }) => archive === archiveName(archiveKey),
+      );
+    },
   };
 }
 
@@ -92,11 +82,6 @@ interface Conversation {
   /** Times of the first and the last of them, epoch ms. */
   firstAt: number;
   lastAt: number;
-}
-
-/** The latest first. */
-function conversationsOf({ indexes }: Pick<SaidTurns, "indexes">, scope: RecallScope): Conversation[] {
-  return [...group(indexes, scope).values()].map(summary).sort((a, b) => b.lastAt - a.lastAt);
 }
 
 /** Which part of a conversation to read. */
@@ -121,13 +106,9 @@ interface ReadPart {
 }
 
 /** Undefined when there is no such conversation. */
-function readConversation(
-  { indexes, live }: SaidTurns,
-  scope: RecallScope,
-  request: ReadRequest,
-): ReadPart | undefined {
+function readConversation(said: SaidTurns, request: ReadRequest): ReadPart | undefined {
   const { name, limit, from = 1, newest = false, preview } = request;
-  const turns = group(indexes, scope).get(live.get(name) ?? name);
+  const turns = group(said).get(said.live.get(name) ?? name);
   if (!turns) return undefined;
   const wanted = turns.filter(({ n }) => n >= from).sort((a, b) => a.n - b.n);
   const shown = newest ? wanted.slice(-limit) : wanted.slice(0, limit);
@@ -138,16 +119,14 @@ function readConversation(
   };
 }
 
-function group(indexes: SaidTurns["indexes"], scope: RecallScope): Map<string, IndexedTurn[]> {
+function group({ indexes, isSeen }: SaidTurns): Map<string, IndexedTurn[]> {
   const groups = new Map<string, IndexedTurn[]>();
-  for (const { turns } of indexes)
-    for (const turn of turns) {
-      if (!isSeen(scope, turn)) continue;
-      const { sessionId } = turn.conversation;
-      const known = groups.get(sessionId);
-      if (known) known.push(turn);
-      else groups.set(sessionId, [turn]);
-    }
+  for (const turn of indexes.flatMap(({ turns }) => turns.filter(isSeen)).filter(firstTime())) {
+    const { sessionId } = turn.conversation;
+    const known = groups.get(sessionId);
+    if (known) known.push(turn);
+    else groups.set(sessionId, [turn]);
+  }
   return groups;
 }
 
@@ -180,7 +159,6 @@ interface Ranked {
 
 /**
  * Ranks the messages about a question, which may be words or a sentence. Parts of words match only when no whole word does.
- * @param nearest turns with a similar meaning, nearest first; with them the score combines both orders
  * @returns at most `limit`, best first
  */
 function rank(
@@ -188,13 +166,9 @@ function rank(
   question: string,
   limit: number,
   isWanted: (turn: IndexedTurn) => boolean,
-  nearest: readonly IndexedTurn[],
 ): RankedTurn[] {
-  const meant = nearest.filter(isWanted);
-  const depth = Math.max(limit, meant.length);
-  const ranked = rankTurns(indexes, question, depth, isWanted);
-  const byWords = ranked.length > 0 ? ranked : turnsWith(indexes, question, depth, isWanted);
-  return (meant.length > 0 ? fuse(byWords, meant) : byWords).slice(0, limit);
+  const ranked = rankTurns(indexes, question, limit, isWanted);
+  return ranked.length > 0 ? ranked : turnsWith(indexes, question, limit, isWanted);
 }
 
 function withPreview(one: RankedTurn, question: string, max: number): FoundTurn {
@@ -210,8 +184,8 @@ function withPreview(one: RankedTurn, question: string, max: number): FoundTurn 
 function around({ indexes }: Pick<SaidTurns, "indexes">, turn: IndexedTurn): IndexedTurn[] {
   const { sessionId } = turn.conversation;
   const all = indexes.flatMap(({ turns }) => turns.filter((one) => one.conversation.sessionId === sessionId));
-  const ordered = all.sort((a, b) => a.n - b.n);
-  const place = ordered.indexOf(turn);
+  const ordered = all.filter(firstTime()).sort((a, b) => a.n - b.n);
+  const place = ordered.findIndex(({ n }) => n === turn.n);
   return ordered.slice(Math.max(0, place - 1), place + 2);
 }
 
@@ -225,6 +199,7 @@ function turnsWith(
   if (plainText(text.trim()) === "") return [];
   return indexes
     .flatMap(({ turns }) => turns.filter((turn) => isWanted(turn) && placeOfText(turn, text) >= 0))
+    .filter(firstTime())
     .sort((a, b) => b.ts - a.ts)
     .slice(0, limit)
     .map((turn) => ({ turn, score: 0, share: 1 }));
@@ -234,14 +209,4 @@ function placeOfText(turn: IndexedTurn, text: string): number {
   return plainText(turn.text).indexOf(plainText(text.trim()));
 }
 
-/** Nearest turns that count as an answer, whatever their words. */
-const surelyNear = 5;
-
-/** Combines the order by words with that by meaning. */
-function fuse(byWords: readonly RankedTurn[], nearest: readonly IndexedTurn[]): RankedTurn[] {
-  const shares = new Map(nearest.map((turn, place) => [turn, place < surelyNear ? 1 : 0]));
-  for (const { turn, share } of byWords) shares.set(turn, Math.max(share, shares.get(turn) ?? 0));
-  return fuseRanks([byWords.map(({ turn }) => turn), nearest], (turn) => turn)
-    .map(({ one: turn, score }) => ({ turn, score, share: shares.get(turn) ?? 0 }))
-    .sort((a, b) => b.score - a.score || b.turn.ts - a.turn.ts);
-}
+const agentOfKey = (archiveKey: string): string => archiveKey.split("/")[1] ?? "";

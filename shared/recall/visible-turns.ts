@@ -1,7 +1,9 @@
 import { readPreviousIds } from "../session/previous-ids.ts";
-import type { Bucket, ListedObject, Table } from "../world/world.ts";
+import type { Bucket, Table } from "../world/world.ts";
 import { createArchivedTurns } from "./archived-turns.ts";
 import { type LiveTurns, liveSessionKeys, readLiveTurns } from "./live-turns.ts";
+import type { Turn } from "./segment.ts";
+import type { Segments } from "./segments.ts";
 import { createTurnIndex, type IndexedTurn, type TurnIndex } from "./turn-index.ts";
 
 /** The conversations that a search may read. */
@@ -21,45 +23,35 @@ export interface RecallScope {
 
 /** The turns of a scope. */
 export interface SaidTurns {
-  agentId: string;
-  /** Archived conversations, then live ones. Do not add to them. */
-  indexes: readonly [archived: TurnIndex, live: TurnIndex];
-  /** The objects of the archived conversations' segments. */
-  segments: readonly ListedObject[];
+  /** Those of archived conversations by quarter, then those of live ones; also some that the scope does not contain. Do not add to them. */
+  indexes: readonly TurnIndex[];
+  /** Whether the scope contains a turn. */
+  isSeen(turn: IndexedTurn): boolean;
   /** The ids of the live conversations, by session key. */
   live: ReadonlyMap<string, string>;
   /** Number of archives that were not searched yet; the next search continues with them. */
   waiting: number;
 }
 
-/** Whether a scope contains a turn. The indexes of `SaidTurns` may have others. */
-export function isSeen({ sees }: Pick<RecallScope, "sees">, { conversation }: IndexedTurn): boolean {
-  return sees?.(conversation.sessionKey) ?? true;
-}
-
-/** Reads the turns of a scope, and possibly others: see `isSeen`. A warm function caches those of archives. */
-export function createSaidTurns(store: {
-  table: Table;
-  bucket: Bucket;
-}): (scope: RecallScope) => Promise<SaidTurns> {
-  const archived = createArchivedTurns(store.bucket);
+/** Reads the turns of a scope. A warm function caches those of archives. */
+export function createSaidTurns(
+  store: { table: Table; bucket: Bucket },
+  segments: Segments,
+): (scope: RecallScope) => Promise<SaidTurns> {
+  const archivedTurns = createArchivedTurns(store.bucket, segments);
   return async (scope) => {
-    const { agentId, sessionKey, all, timezone } = scope;
+    const { agentId, sessionKey, all, sees, timezone } = scope;
     const own = sessionKey === undefined ? [] : [sessionKey];
     const keys = all ? new Set([...own, ...(await liveSessionKeys(store.table, agentId))]) : own;
-    // List archives after reading the sessions: messages that a session no longer has are in one of them.
+    // Read the archives after the sessions: messages that a session no longer has are in one of them.
     const read = await Promise.all([...keys].map((key) => readLiveTurns(store, key)));
     const live = read.filter((one) => one !== undefined);
-    const ofSessions = all ? {} : { sessionIds: await conversationIds(store.table, live) };
-    const { index, segments, waiting } = await archived({
-      agentId,
-      timezone,
-      ...ofSessions,
-    });
+    const ids = all ? undefined : new Set(await conversationIds(store.table, live));
+    const { indexes: archived, waiting } = await archivedTurns(agentId, timezone);
     return {
-      agentId,
-      indexes: [index, indexLive(live, index, scope)],
-      segments,
+      indexes: [...archived, indexLive(live, archived, scope)],
+      isSeen: ({ conversation }) =>
+        ids?.has(conversation.sessionId) ?? sees?.(conversation.sessionKey) ?? true,
       live: new Map(live.map(({ state }) => [state.sessionKey, state.sessionId])),
       waiting,
     };
@@ -73,13 +65,18 @@ async function conversationIds(table: Table, live: readonly LiveTurns[]): Promis
 }
 
 /** Skips archived messages: during a compaction or reset, messages are archived and still live. */
-function indexLive(live: readonly LiveTurns[], archived: TurnIndex, scope: RecallScope): TurnIndex {
+function indexLive(
+  live: readonly LiveTurns[],
+  archived: readonly TurnIndex[],
+  scope: RecallScope,
+): TurnIndex {
   const index = createTurnIndex(scope.timezone);
   for (const { state, origins, turns } of live) {
     const { sessionKey, sessionId } = state;
     const asked = turns.findLastIndex(({ role }) => role === "user");
     const isAsking = scope.withoutNewest === true && sessionKey === scope.sessionKey && asked >= 0;
-    const wanted = (isAsking ? turns.slice(0, asked) : turns).filter(({ n }) => !archived.has(sessionId, n));
+    const isLive = ({ n }: Turn) => !archived.some((one) => one.has(sessionId, n));
+    const wanted = (isAsking ? turns.slice(0, asked) : turns).filter(isLive);
     index.add({ sessionKey, sessionId, origins }, wanted);
   }
   return index;

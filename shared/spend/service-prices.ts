@@ -8,21 +8,14 @@ const perMillion = (input: number, output = 0): PriceList => ({ input, output, c
  */
 export const audioTokensPerSecond = 10;
 
-/** https://openai.com/api/pricing and https://aws.amazon.com/bedrock/pricing, in November 2026. Whisper costs $0.006 a minute. */
+/** https://openai.com/api/pricing, in November 2026. Whisper costs $0.006 a minute. */
 const prices: readonly [RegExp, PriceList][] = [
   [/^whisper-1$/, perMillion(10)],
   [/^gpt-4o-transcribe/, perMillion(6, 10)],
   [/^gpt-4o-mini-transcribe/, perMillion(3, 5)],
-  [/^text-embedding-3-small$/, perMillion(0.02)],
-  [/^text-embedding-3-large$/, perMillion(0.13)],
-  [/^text-embedding-ada-002$/, perMillion(0.1)],
-  [/(^|\.)titan-embed-text-v2/, perMillion(0.02)],
-  [/(^|\.)titan-embed-text-v1/, perMillion(0.1)],
-  [/(^|\.)cohere\.embed-v4/, perMillion(0.12)],
-  [/(^|\.)cohere\.embed-/, perMillion(0.1)],
 ];
 
-/** The price of a model that transcribes or computes vectors, per million tokens. Undefined: it is unknown. */
+/** The price of a model that transcribes, per million tokens. Undefined: it is unknown. */
 export function servicePrice(model: string): PriceList | undefined {
   return prices.find(([pattern]) => pattern.test(model))?.[1];
 }

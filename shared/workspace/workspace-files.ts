@@ -11,7 +11,6 @@ import {
   isDailyMemory,
   isSkillPath,
   keyUnder,
-  notesIndexPath,
   workspacePrefix,
 } from "./workspace-paths.ts";
 
@@ -94,8 +93,15 @@ export interface Workspace {
   delete(agentId: string, path: string): Promise<{ path: string; deleted: true }>;
 }
 
-/** @param wait waits this many milliseconds between two attempts of a change */
-export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unknown> = delay): Workspace {
+/**
+ * @param wait waits this many milliseconds between two attempts of a change
+ * @param removeCopy removes the copy that searches have of a daily note
+ */
+export function openWorkspace(
+  bucket: Bucket,
+  wait: (ms: number) => Promise<unknown> = delay,
+  removeCopy?: (agentId: string, path: string) => Promise<void>,
+): Workspace {
   const change = (
     key: string,
     path: string,
@@ -150,8 +156,8 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
       checkNotInternal(path);
       const key = keyUnder(workspacePrefix(agentId), path);
       if (await exists(bucket, key)) {
-        if (isDailyMemory(path)) await bucket.delete(workspacePrefix(agentId) + notesIndexPath);
         await bucket.delete(key);
+        if (isDailyMemory(path)) await removeCopy?.(agentId, path);
         return { path, deleted: true };
       }
       if (isSkillPath(path) && (await exists(bucket, path))) {

@@ -104,9 +104,6 @@ export function isMemoryPath(path: string): boolean {
   return path === promptFiles.memory || path === promptFiles.user || isDailyMemory(path);
 }
 
-/** The texts of past days' notes in one object, for fast recall in a cold function (docs/decisions/notes-index.md). */
-export const notesIndexPath = "recall/notes.json.gz";
-
 /** The path of a date's notes from conversations in which others than the owner participate. No prompt loads them. */
 export function sharedMemoryPath(date: string): string {
   return `memory/shared/${date}.md`;

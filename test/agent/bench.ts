@@ -153,7 +153,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         prompts,
         promptCache: createPromptCache(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
-        recall: loadRecall({ table: mortalTable, bucket: prompts.bucket, book, configuration, secrets, now }),
+        recall: loadRecall({ table: mortalTable, bucket: prompts.bucket }),
         memories: loadMemories({
           table: mortalTable,
           bucket: prompts.bucket,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
+import { createSegments } from "../../shared/recall/segments.ts";
 import { createSaidTurns } from "../../shared/recall/visible-turns.ts";
 import { archiveKey } from "../../shared/session/archive.ts";
 import { submitMessage } from "../../shared/session/intake.ts";
@@ -100,6 +101,6 @@ it("a search finds in a live conversation of an earlier version whose words it c
   await seed();
   const [, agentId = ""] = key.split(":");
   const scope = { agentId, sessionKey: key, all: false, timezone: "UTC" };
-  const { indexes } = await createSaidTurns(state)(scope);
-  expect(indexes[1].turns[0]?.conversation.origins).toEqual(["machine:pi"]);
+  const { indexes } = await createSaidTurns(state, createSegments(state.bucket))(scope);
+  expect(indexes.at(-1)?.turns[0]?.conversation.origins).toEqual(["machine:pi"]);
 });

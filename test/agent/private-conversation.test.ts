@@ -83,7 +83,7 @@ it("a compaction of it archives nothing and asks for no memories", async () => {
 
 it("no other conversation finds it", async () => {
   await talkPrivately();
-  const recall = openRecall(resets.state, async () => undefined);
+  const recall = openRecall(resets.state);
   const scope = { agentId: resets.agentId, all: true, timezone: "UTC" };
   const { found } = await recall.search(scope, { question: "narwhals", limit: 9, preview: 100 });
   expect(found).toEqual([]);

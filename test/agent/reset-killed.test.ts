@@ -117,7 +117,7 @@ describe("a reset killed after each of its AWS calls in turn", () => {
       // No media, and no body of a message.
       expect(ended.keys.filter((key) => !key.endsWith("/prompt"))).toEqual([
         "agents/agent/memory/2026-03-01.md",
-        "agents/agent/recall/s/old.json.gz",
+        "agents/agent/recall/2026-q1.1.json.gz",
         "agents/agent/sessions/old.jsonl.gz",
       ]);
       expect(ended.memory?.split("###")).toHaveLength(2);

@@ -259,7 +259,7 @@ export class TurnBench {
       broadcast: createBroadcast(table, sockets, Date.now),
       workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
-      recall: loadRecall({ table, bucket: prompts.bucket, book, configuration, secrets, now: Date.now }),
+      recall: loadRecall({ table, bucket: prompts.bucket }),
       memories: loadMemories({ table, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) }),
       archivedResults: createArchivedResults(prompts.bucket),
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),

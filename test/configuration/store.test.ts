@@ -26,6 +26,31 @@ const stored = async () => String((await state.table.get(item))?.overrides);
 const refused = (code: number, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) });
 
+describe("a setting of an earlier release", () => {
+  const embeddings = { provider: "amazon-bedrock", model: "m", apiKey: "***" };
+
+  it("is ignored, does not prevent other changes, and goes with its secret at the next one", async () => {
+    const overrides = JSON.stringify({ memory: { embeddings, tool: false }, userTimezone: "Europe/Berlin" });
+    await state.table.put({ ...item, overrides, version: 3 });
+    await secrets.put("memory.embeddings.apiKey", "key");
+    expect((await configuration.load()).memory).toEqual({ ...defaults.memory, tool: false });
+    await configuration.set("session.mainKey", "home");
+    expect(JSON.parse(await stored())).toEqual({
+      ...{ memory: { tool: false }, userTimezone: "Europe/Berlin", session: { mainKey: "home" } },
+    });
+    expect(await secrets.get("memory.embeddings.apiKey")).toBeUndefined();
+  });
+
+  it("is refused with the reason, and may be unset", async () => {
+    for (const path of ["memory.embeddings", "memory.embeddings.model"])
+      await expect(configuration.set(path, "m")).rejects.toEqual(
+        refused(400, /search needs no embedding model/),
+      );
+    await configuration.set("memory.embeddings", null);
+    expect(await configuration.get()).toEqual({ config: defaults });
+  });
+});
+
 describe("reading the configuration", () => {
   it("gives the defaults when nothing is set", async () => {
     expect(await configuration.get()).toEqual({ config: defaults });

@@ -159,11 +159,11 @@ describe("storage-layout.md, Read/Write Summary", () => {
       "one per compaction",
     ],
     [
-      "agents/{id}/recall/s/{sid}[-part{ts}].json.gz",
-      new RegExp(`^agents/main/recall/s/${uuid}(-part\\d{13})?\\.json\\.gz$`),
+      "agents/{id}/recall/{year}-q{quarter}.{part}.json.gz",
+      /^agents\/main\/recall\/\d{4}-q[1-4]\.1\.json\.gz$/,
       0,
-      2,
-      "one per archive",
+      1,
+      "one per quarter",
     ],
     ["agents/{id}/objects/{sha256}", /^agents\/main\/objects\/[0-9a-f]{64}$/, 3, 3, "one per system prompt"],
     [

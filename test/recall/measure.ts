@@ -1,10 +1,6 @@
 import type { Message } from "../../shared/protocol/messages.ts";
 import { openRecall } from "../../shared/recall/recall.ts";
-import { segmentPieces, writeSegment } from "../../shared/recall/segment-files.ts";
-import type { FindEmbedder } from "../../shared/recall/vectors/embedder.ts";
-import { makeVectors } from "../../shared/recall/vectors/make-vectors.ts";
 import { archivePart } from "../../shared/session/archive.ts";
-import type { Bucket } from "../../shared/world/world.ts";
 import type { State } from "../support/state.ts";
 import { type QuestionSet, timeOf } from "./question-set.ts";
 
@@ -19,7 +15,7 @@ export interface RecallFigures {
   evidence_at_10: number;
   /** The first turn that is found is an evidence turn. */
   first: number;
-  /** Writing what search reads, once for each conversation; with a server for vectors, those too. */
+  /** Writing what search reads, once for each conversation. */
   index_ms: number;
   /** The first search of a cold function: it reads everything and builds its index. */
   first_query_ms: number;
@@ -36,14 +32,10 @@ const asked = 200;
 
 /**
  * Puts the conversations into a gateway's bucket as compactions do, asks the questions, and compares what is found.
- * @param findEmbedder what makes vectors; all of them are made before the first question
  */
-export async function measure(
-  set: QuestionSet,
-  { table, bucket }: State,
-  findEmbedder?: FindEmbedder,
-): Promise<RecallFigures> {
+export async function measure(set: QuestionSet, { table, bucket }: State): Promise<RecallFigures> {
   const places = new Map<string, string>();
+  const recall = openRecall({ table, bucket });
   const began = performance.now();
   for (const [i, session] of set.sessions.entries()) {
     const at = timeOf(session);
@@ -54,17 +46,16 @@ export async function measure(
       count: messages.length,
       stream: messages,
     });
-    await writeSegment(bucket, key);
-    if (findEmbedder) await makeAllVectors(bucket, key, findEmbedder);
+    await recall.keep(key);
   }
   const indexed = performance.now();
-  const recall = openRecall({ table, bucket }, findEmbedder);
+  const cold = openRecall({ table, bucket });
   const scope = { agentId, all: true, timezone: "UTC" };
   const times: number[] = [];
   let [anyAtFive, evidenceAtTen, first] = [0, 0, 0];
   for (const { text, evidence } of set.questions) {
     const start = performance.now();
-    const { found } = await recall.search(scope, { question: text, limit: asked, preview: 200 });
+    const { found } = await cold.search(scope, { question: text, limit: asked, preview: 200 });
     times.push(performance.now() - start);
     const wanted = evidence.map((id) => places.get(id) ?? "");
     const turns = found.map(({ turn }) => `${turn.conversation.sessionId} ${turn.n}`);
@@ -75,7 +66,7 @@ export async function measure(
     evidenceAtTen += wanted.filter((place) => ten.includes(place)).length / Math.max(1, wanted.length);
   }
   const percent = (count: number) => Math.round((1000 * count) / Math.max(1, set.questions.length)) / 10;
-  const [cold = 0, ...later] = times;
+  const [coldMs = 0, ...later] = times;
   return {
     sessions: set.sessions.length,
     turns: set.sessions.reduce((sum, { turns }) => sum + turns.length, 0),
@@ -84,20 +75,10 @@ export async function measure(
     evidence_at_10: percent(evidenceAtTen),
     first: percent(first),
     index_ms: Math.round(indexed - began),
-    first_query_ms: Math.round(cold),
+    first_query_ms: Math.round(coldMs),
     query_p50_ms: Math.round(10 * median(later)) / 10,
     rss_mb: Math.round(process.memoryUsage().rss / 1024 / 1024),
   };
-}
-
-/** @throws when the server makes none: figures with some of them would say nothing */
-async function makeAllVectors(bucket: Bucket, archiveKey: string, findEmbedder: FindEmbedder): Promise<void> {
-  const embedder = await findEmbedder("main");
-  for (const piece of await segmentPieces(bucket, archiveKey)) {
-    const allowance = { texts: Number.POSITIVE_INFINITY, until: Number.POSITIVE_INFINITY };
-    const made = embedder && (await makeVectors(bucket, embedder, piece, allowance));
-    if (!made?.vectors.complete) throw new Error("the server for vectors made none; the line above says why");
-  }
 }
 
 const sessionOf = (place: string): string => place.split(" ")[0] ?? "";

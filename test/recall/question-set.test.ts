@@ -1,9 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { defaults } from "../../shared/configuration/defaults.ts";
-import { createFindEmbedder } from "../../shared/recall/vectors/embedder.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
-import { startEmbeddingsServer } from "../support/models/embeddings-server.ts";
-import { newBook } from "../support/payment.ts";
 import { type State, startState } from "../support/state.ts";
 import { measure } from "./measure.ts";
 import { readOwnSet } from "./own-set.ts";
@@ -22,37 +18,6 @@ describe("npm run bench:recall", () => {
     expect(figures.any_at_5).toBeGreaterThanOrEqual(95);
     expect(figures.evidence_at_10).toBeGreaterThanOrEqual(92);
     expect(figures.first).toBeGreaterThanOrEqual(57);
-  });
-
-  it("measures with a server that makes vectors, where one is given", async () => {
-    const texts = ["I hate aubergine", "It rains", "My automobile is blue"];
-    const turns = texts.map((text, i) => ({ id: `${i}`, role: "user", text }));
-    const questions = [
-      { text: "Which vegetable do I dislike?", evidence: ["0"] },
-      { text: "Where is the car?", evidence: ["2"] },
-    ];
-    const set = { sessions: [{ id: "s", turns }], questions };
-    const found = { any_at_5: 100, evidence_at_10: 100 };
-    const server = await startEmbeddingsServer();
-    const embeddings = { model: "m", baseUrl: `${server.url}/v1`, dimensions: 256 };
-    const configuration = { ...defaults, memory: { ...defaults.memory, embeddings } };
-    const load = async () => configuration;
-    const secrets = { get: async () => undefined };
-    const findEmbedder = createFindEmbedder({
-      configuration: { load },
-      secrets,
-      book: newBook(),
-      now: Date.now,
-    });
-    const measured = () => measure(set, { ...state, bucket: createMemoryBucket() }, findEmbedder);
-    try {
-      expect(await measured()).toMatchObject(found);
-      server.fail("embeddings", { status: 400 });
-      await expect(measured()).rejects.toThrow("the server for vectors made none");
-    } finally {
-      await server.close();
-    }
-    expect(await measure(set, { ...state, bucket: createMemoryBucket() })).toMatchObject({ any_at_5: 0 });
   });
 
   it("reads any file of the format, with speakers of other names and times as texts or numbers", () => {

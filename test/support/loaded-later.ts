@@ -13,5 +13,4 @@ import "../../shared/git/workspace-commit.ts";
 import "../../shared/git/workspace-history.ts";
 import "../../shared/memory/memories.ts";
 import "../../shared/recall/recall.ts";
-import "../../shared/recall/vectors/embedder.ts";
 import "../../shared/skills/frontmatter.ts";

@@ -98,7 +98,6 @@ async function forgetEverywhere(
   // What needs the text comes before the files, from which a repeat would read it.
   const derived = await eraseFromDerived(gateway, { agentId, id, without });
   const files = known ? await memories.forget(use, id).catch(unlessNotFound) : undefined;
-  await memories.files.dropIndex(agentId);
   const commits = await eraseFromHistory(gateway.bucket, agentId, withoutLine);
   const prompts = await eraseFromPrompts(gateway, agentId, withoutLine);
   if (!known && derived + commits + prompts === 0) await memories.read(use, id);

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
-import { segmentsPrefix } from "../../../shared/recall/segment-files.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { readPreviousIds } from "../../../shared/session/previous-ids.ts";
-import { startEmbeddingsServer } from "../../support/models/embeddings-server.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer } from "../../support/models/scripted-model.ts";
 import { type State, startState } from "../../support/state.ts";
@@ -197,26 +195,6 @@ describe("gsv__session_logs", () => {
     );
   });
 
-  it("finds similar texts if a server computes vectors, within the allowed conversations", async () => {
-    const server = await startEmbeddingsServer();
-    const embeddings = { model: "m", baseUrl: `${server.url}/v1`, dimensions: 256 };
-    try {
-      await say("I hate aubergine", group);
-      await say("I hate my hound");
-      expect(previews(await search("vegetable dislike"))).toEqual([]);
-      bench.configuration.memory = { ...bench.configuration.memory, embeddings };
-      expect(previews(await search("vegetable dislike"))).toContain("I hate aubergine");
-      expect(previews(await search("which puppy?"))).toContain("I hate my hound");
-      await reset();
-      expect(previews(await search("the puppy?"))).toContain("I hate my hound");
-      const asked = server.texts.flat().length;
-      expect(previews(await search("puppy", group))).toEqual([]);
-      expect(server.texts.flat().slice(asked)).not.toContain("I hate my hound");
-    } finally {
-      await server.close();
-    }
-  });
-
   it("I25: is not offered if the configuration turns it off", async () => {
     bench.configuration.memory.sessionLogs = false;
     expect((await search("anything")).error).toContain("Tool not found");
@@ -286,14 +264,13 @@ describe("C8: the searched conversations", () => {
 });
 
 describe("segments", () => {
-  const segments = async () =>
-    (await state.bucket.list(segmentsPrefix("main"))).objects.map(({ key }) => key);
+  const segments = async () => (await state.bucket.list("agents/main/recall/")).objects.map(({ key }) => key);
 
   it("are written by a reset, or after a crash by the next search", async () => {
     await say("the wifi password is sheepdog");
     await reset();
     const [written] = await segments();
-    expect(written).toMatch(/\/recall\/s\/[\w-]+\.json\.gz$/);
+    expect(written).toMatch(/\/recall\/\d{4}-q[1-4]\.1\.json\.gz$/);
     await state.bucket.delete(written as string);
     expect(previews(await search("wifi password"))).toContain("the wifi password is sheepdog");
     expect(await segments()).toEqual([written]);

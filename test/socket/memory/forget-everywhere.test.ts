@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { gunzipSync, inflateSync } from "node:zlib";
+import { gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import { beforeEach, expect, it } from "vitest";
 import type { Gateway } from "../../../functions/socket/gateway.ts";
 import { memoryMethods } from "../../../functions/socket/methods/memory.ts";
@@ -8,7 +8,7 @@ import { commitWorkspace } from "../../../shared/git/workspace-commit.ts";
 import { openMemories } from "../../../shared/memory/memories.ts";
 import { memoryId } from "../../../shared/memory/memory-line.ts";
 import { storeText } from "../../../shared/objects/text-store.ts";
-import { putSegment } from "../../../shared/recall/segment-files.ts";
+import { createSegments } from "../../../shared/recall/segments.ts";
 import { putCompactionText } from "../../../shared/session/compaction-text.ts";
 import { patchSession } from "../../../shared/session/sessions.ts";
 import { openWorkspace } from "../../../shared/workspace/workspace-files.ts";
@@ -18,7 +18,7 @@ import { type MemoryState, startState } from "../../support/state.ts";
 const memory = "Max takes 20 mg of fluoxetine";
 const id = memoryId(memory);
 const now = Date.parse("2026-05-05T08:00:00Z");
-const segment = "agents/main/recall/s/0b9e2c3a.json.gz";
+const segment = "agents/main/recall/2026-q2.1.json.gz";
 let state: MemoryState;
 
 /** A memory in a file and its history, and every copy of it. */
@@ -30,19 +30,34 @@ beforeEach(async () => {
   for (const text of [`# Prompt\n\n- ${memory}\n- tea\n`, "# Prompt\n\n- tea\n"])
     await storeText(bucket, "main", { hash: createHash("sha256").update(text).digest("hex"), text });
   const turn = (n: number, text: string) => ({ n, ts: now, role: "user" as const, text });
-  const about = {
-    v: 1 as const,
-    agentId: "main",
-    sessionKey: "agent:main:main",
-    sessionId: "0b9e2c3a",
-    at: now,
-  };
+  const about = { sessionKey: "agent:main:main", sessionId: "0b9e2c3a", at: now };
   await bucket.put("agents/main/sessions/0b9e2c3a.jsonl.gz", "");
-  await putSegment(bucket, segment, {
-    ...about,
-    turns: [turn(1, memory), turn(2, `I know: ${memory}!`), turn(3, "tea")],
+  const turns = [turn(1, memory), turn(2, `I know: ${memory}!`), turn(3, "tea")];
+  await createSegments(bucket).add("main", {
+    archives: [{ archive: "0b9e2c3a", ...about, turns }],
+    notes: {
+      "memory/2026-02-01.md": {
+        etag: "old",
+        text: `- ${memory}
+`,
+      },
+    },
   });
-  await bucket.put("agents/main/recall/v/0b9e2c3a.bin", "vectors");
+  // As an earlier release leaves it.
+  const former = { v: 1, agentId: "main", ...about, sessionId: "5d1f", turns };
+  await bucket.put("agents/main/sessions/5d1f.jsonl.gz", "");
+  await bucket.put("agents/main/recall/s/5d1f.json.gz", gzipSync(JSON.stringify(former)));
+  const index = {
+    v: 1,
+    notes: {
+      "memory/2026-05-02.md": {
+        etag: "old",
+        text: `- ${memory}
+`,
+      },
+    },
+  };
+  await bucket.put("agents/main/recall/notes.json.gz", gzipSync(JSON.stringify(index)));
   await patchSession(table, "agent:main:main", { label: "x" }, now);
   await putCompactionText(table, "agent:main:main", now, {
     summary: `They said: ${memory}`,
@@ -80,7 +95,7 @@ async function containing({ objects, bucket, items }: MemoryState, text: string)
 
 it("a memory that is forgotten everywhere is in no stored byte, and what was next to it stays", async () => {
   expect((await containing(state, memory)).length).toBeGreaterThan(5);
-  expect(await forget(state)).toEqual({ id, files: ["MEMORY.md"], commits: 1, copies: 4 });
+  expect(await forget(state)).toEqual({ id, files: ["MEMORY.md"], commits: 1, copies: 5 });
   expect(await containing(state, memory)).toEqual([]);
   expect((await containing(state, "tea")).length).toBeGreaterThan(3);
   expect(await containing(state, "They said: ")).toHaveLength(1);

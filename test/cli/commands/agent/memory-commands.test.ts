@@ -1,10 +1,10 @@
-import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Gateway } from "../../../../functions/socket/gateway.ts";
 import { memoryMethods } from "../../../../functions/socket/methods/memory.ts";
 import { commitWorkspace } from "../../../../shared/git/workspace-commit.ts";
 import { openMemories } from "../../../../shared/memory/memories.ts";
 import { openRecall } from "../../../../shared/recall/recall.ts";
+import { createSegments } from "../../../../shared/recall/segments.ts";
 import {
   claimExtraction,
   endExtraction,
@@ -105,14 +105,14 @@ describe("gsv memory", () => {
       "forgotten: removed from MEMORY.md\nThe history of the workspace and stored prompts still contain it",
     );
     expect(await read("MEMORY.md")).toBe("- x\n");
-    const stale = { v: 1, notes: { "memory/2026-01-01.md": { etag: "old", text: "- the code is 4711\n" } } };
-    await state.bucket.put("agents/main/recall/notes.json.gz", gzipSync(JSON.stringify(stale)));
+    const segments = createSegments(state.bucket);
+    const stale = { etag: "old", text: "- the code is 4711\n" };
+    await segments.add("main", { notes: { "memory/2026-01-01.md": stale } });
     const everywhere = (await run("forget", id, "--everywhere")).stdout;
     expect(everywhere).toContain(
-      "forgotten: it was in no file\n1 commits of the history were rewritten without it, and 0 prompts and search files.",
+      "forgotten: it was in no file\n1 commits of the history were rewritten without it, and 1 prompts and search files.",
     );
-    const index = await state.bucket.get("agents/main/recall/notes.json.gz");
-    expect(JSON.parse(gunzipSync(index?.body ?? "").toString())).toEqual({ v: 1, notes: {} });
+    expect((await segments.read("main")).map(({ notes }) => notes)).toEqual([{}]);
     expect((await run("forget", id, "--everywhere")).stderr).toContain("has no memory");
     expect((await run("forget", "nonsense")).stderr).toContain("16 hex digits");
   });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { openMemories } from "../../shared/memory/memories.ts";
-import { newestNotes } from "../../shared/memory/notes-index.ts";
+import { newestNotes } from "../../shared/memory/stored-notes.ts";
+import { createSegments, removeNotes } from "../../shared/recall/segments.ts";
 import { addDays } from "../../shared/runtime/zoned-time.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
-import { notesIndexPath } from "../../shared/workspace/workspace-paths.ts";
 import type { Bucket } from "../../shared/world/world.ts";
 import { type State, startState } from "../support/state.ts";
 
@@ -25,7 +25,8 @@ beforeEach(async () => {
 });
 
 const write = (day: number, text: string) => state.bucket.put(`agents/${agentId}/${pathOf(day)}`, text);
-const indexKey = `agents/${agentId}/${notesIndexPath}`;
+/** The quarters of the days. */
+const quarters = ["1", "2"].map((quarter) => `agents/${agentId}/recall/2026-q${quarter}.1.json.gz`);
 
 /** The memories of a function that has just started, whose calls are counted from now on. */
 function cold(bucket: Partial<Bucket> = {}) {
@@ -51,9 +52,9 @@ const recalled = async (memories = cold(), query = "") =>
 it("reads the notes of past days at once in a function that is cold", async () => {
   const all = await recalled();
   expect(all).toHaveLength(days);
-  expect(calls).toEqual({ get: 1 + days, put: 1 });
+  expect(calls).toEqual({ get: days, put: quarters.length });
   expect(await recalled()).toEqual(all);
-  expect(calls).toEqual({ get: 1 + newestNotes, put: 0 });
+  expect(calls).toEqual({ get: quarters.length + newestNotes, put: 0 });
 });
 
 it("reads a day more each day, and no more", async () => {
@@ -61,7 +62,8 @@ it("reads a day more each day, and no more", async () => {
   for (let day = days; day < days + 5; day++) {
     await write(day, `- the garden of day ${day}\n`);
     expect((await recalled())[0]).toBe(`the garden of day ${day}`);
-    expect(calls).toEqual({ get: 1 + newestNotes + 1, put: 1 });
+    // Two quarters, the newest days and the one before them; and the object to which that one is added.
+    expect(calls).toEqual({ get: quarters.length + newestNotes + 1 + 1, put: 1 });
   }
 });
 
@@ -76,7 +78,10 @@ it("sees at once what was changed in a file, or deleted, or added to days long p
   expect(now).not.toEqual(expect.arrayContaining(["the boiler of day 3"]));
   expect(now).not.toEqual(expect.arrayContaining(["the boiler of day 4"]));
   await recalled();
-  expect(calls).toEqual({ get: 1 + newestNotes, put: 0 });
+  // Also the quarter of the old day.
+  expect(calls).toEqual({ get: quarters.length + 1 + newestNotes, put: 0 });
+  expect(await indexed()).not.toContain("boiler of day 3\n");
+  expect(await indexed()).not.toContain("boiler of day 4\n");
 });
 
 it("looks at nothing but the changed note in a function that is warm", async () => {
@@ -88,40 +93,39 @@ it("looks at nothing but the changed note in a function that is warm", async () 
   expect(calls).toEqual({ get: 0, put: 0 });
 });
 
-it("keeps nothing of what is forgotten, or of a note that is deleted", async () => {
+it("keeps nothing of what is forgotten, or of a deleted note", async () => {
   const memories = cold();
   const [found] = await memories.recall(use, "the boiler of day 7", 1);
   expect(found?.text).toBe("the boiler of day 7");
   await memories.forget(use, found?.id ?? "");
   expect(await indexed()).not.toContain("boiler of day 7");
   expect(await indexed()).toContain("boiler of day 8");
-  await openWorkspace(state.bucket).delete(agentId, pathOf(8));
-  expect(await state.bucket.get(indexKey)).toBeUndefined();
+  const segments = createSegments(state.bucket);
+  const workspace = openWorkspace(state.bucket, undefined, (id, path) => removeNotes(segments, id, [path]));
+  await workspace.delete(agentId, pathOf(8));
+  expect(await indexed()).not.toContain("boiler of day 8");
   expect(await recalled()).toHaveLength(days - 2);
-  await memories.files.dropIndex(agentId);
-  expect(await indexed()).not.toContain("boiler");
 });
 
-it("writes nothing over what another function wrote meanwhile", async () => {
+it("stores no note whose text another function has changed since it was read", async () => {
   const other = cold();
   let isFirst = true;
   const slow = cold({
-    get: async (key) => {
-      const found = await state.bucket.get(key);
-      if (key === indexKey && isFirst) {
+    put: async (key, body, options) => {
+      if (isFirst) {
         isFirst = false;
-        await recalled(other);
         await other.forget(use, (await other.recall(use, "the boiler of day 7", 1))[0]?.id ?? "");
       }
-      return found;
+      return state.bucket.put(key, body, options);
     },
   });
-  expect(await recalled(slow)).toHaveLength(days - 1);
-  expect(await indexed()).not.toContain("boiler of day 7");
+  expect(await recalled(slow)).toHaveLength(days);
+  expect(await indexed()).not.toContain("boiler of day 7\n");
+  expect(await indexed()).toContain("boiler of day 8\n");
 });
 
-it("answers also when the index is damaged, or cannot be written", async () => {
-  await state.bucket.put(indexKey, "not compressed");
+it("answers also when a segment is damaged, or cannot be written", async () => {
+  await state.bucket.put(quarters[0] ?? "", "not compressed");
   const full = cold({
     put: async () => {
       throw new Error("no space left");
@@ -133,7 +137,6 @@ it("answers also when the index is damaged, or cannot be written", async () => {
 });
 
 async function indexed(): Promise<string> {
-  const { gunzipSync } = await import("node:zlib");
-  const found = await state.bucket.get(indexKey);
-  return found ? gunzipSync(found.body).toString() : "";
+  const segments = await createSegments(state.bucket).read(agentId);
+  return segments.map(({ notes }) => Object.values(notes).map(({ text }) => text)).join();
 }
