@@ -57,22 +57,27 @@ export async function configureModel(dev: Dev, choice: ModelChoice | undefined):
     isSame(configured, defaults.model) || isSame(configured, dev.model) || isOffline(configured);
   if (choice !== undefined) {
     if (choice.apiKey) await dev.configuration.set(`apiKeys.${choice.settings.provider}`, choice.apiKey);
-    if (choice.isFree) await makeFree(dev, choice.settings);
+    const { baseUrl } = choice.settings;
+    if (choice.isFree && baseUrl !== undefined) await makeFree(dev, choice.settings, baseUrl);
     if (choice.named || isReplaceable) return use(dev, choice.settings, configured, choice.because);
   } else if (isSame(configured, defaults.model) || isOffline(configured)) {
     const settings = await dev.offlineModel();
-    await makeFree(dev, settings);
+    await makeFree(dev, settings, priceName(settings));
     const because = "built in: rules, not a language model; no network, no key";
     return use(dev, settings, configured, because);
   }
   return { settings: configured, because: "as configured" };
 }
 
-/** Writes that a model costs nothing, unless it has a price: otherwise its calls would count with an estimate. */
-async function makeFree({ configuration }: Dev, { provider, id }: ModelSettings): Promise<void> {
-  const name = `${provider}/${id}`;
+const priceName = ({ provider, id }: ModelSettings) => `${provider}/${id}`;
+
+/**
+ * Writes that a model costs nothing, unless it has a price: otherwise its calls would count with an estimate.
+ * @param name the model's in the price list, or the address of a server all of whose models are free
+ */
+async function makeFree({ configuration }: Dev, settings: ModelSettings, name: string): Promise<void> {
   const { prices } = (await configuration.load()).budgets;
-  if (Object.hasOwn(prices, name)) return;
+  if (Object.hasOwn(prices, name) || Object.hasOwn(prices, priceName(settings))) return;
   await configuration.set(formatPath(["budgets", "prices", name]), { input: 0, output: 0 });
 }
 

@@ -11,7 +11,7 @@ import type { Cut } from "./context/context-fit.ts";
 import { requestCharacters } from "./context/context-size.ts";
 import { type Prepared, plainTail, prepareRequest, type TurnContext } from "./context/model-request.ts";
 import type { ModelOutcome } from "./model/model-call.ts";
-import { callSize, nameOf } from "./model/paid-call.ts";
+import { callSize, priceNames } from "./model/paid-call.ts";
 import { describeModel } from "./model/resolve-model.ts";
 import { payingFor } from "./payer.ts";
 import { streamDeltas } from "./reply/deltas.ts";
@@ -111,7 +111,7 @@ export async function askModel(
 }
 
 function occasionOf({ sessionKey }: SessionState, run: Run, turn: TurnContext): Occasion {
-  return { ...payingFor(turn.configuration, run, sessionKey), model: nameOf(turn.model) };
+  return { ...payingFor(turn.configuration, run, sessionKey), ...priceNames(turn.model) };
 }
 
 async function sizeOfTurn(

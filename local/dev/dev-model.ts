@@ -1,4 +1,5 @@
-import { isLoopback } from "../http/browser-guard.ts";
+import { isIP } from "node:net";
+import { isPublicAddress } from "../../shared/http/guarded-fetch.ts";
 import type { ModelSettings } from "./dev-state.ts";
 
 type Environment = Record<string, string | undefined>;
@@ -10,7 +11,7 @@ export interface ModelChoice {
   apiKey?: string;
   /** Whether GSV_MODEL names this model. It then takes precedence over the configured one. */
   named: boolean;
-  /** A server of this machine that needs no key: nobody bills its calls. */
+  /** A server of this machine or its network that needs no key: nobody bills its calls. */
   isFree: boolean;
   /** User-readable reason of the choice. */
   because: string;
@@ -46,7 +47,7 @@ export function chooseModel(env: Environment): ModelChoice | undefined {
     if (!id) throw new Error("GSV_MODEL_BASE_URL is set without GSV_MODEL; name the server's model there");
     if (!URL.canParse(baseUrl))
       throw new Error("GSV_MODEL_BASE_URL is not a url, such as http://127.0.0.1:11434/v1");
-    const isFree = !apiKey && isLoopback(new URL(baseUrl).hostname);
+    const isFree = !apiKey && isNearby(new URL(baseUrl).hostname);
     return {
       settings: { provider: compatibleProvider, id, baseUrl },
       ...(apiKey ? { apiKey } : {}),
@@ -69,6 +70,13 @@ export function chooseModel(env: Environment): ModelChoice | undefined {
     isFree: false,
     because: found.variable,
   };
+}
+
+/** Whether a host is this machine, or a name or an address of its network. */
+function isNearby(host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, "");
+  if (isIP(address) !== 0) return !isPublicAddress(address);
+  return !host.includes(".") || /\.(local|lan|internal|home\.arpa)$/.test(host);
 }
 
 /** Whether these settings name the built-in offline model, of this or an earlier start. */

@@ -63,7 +63,7 @@ export const budgets = v.strictObject({
     [v.strictObject({ input: dollars, output: dollars }), v.literal("refuse")],
     "expected input and output in dollars, or refuse",
   ),
-  /** Prices by `PROVIDER/ID`, which override the catalogue. 0 is free. */
+  /** Prices by `PROVIDER/ID`, or by the address of a server for all its models. They override the catalogue. 0 is free. */
   prices: v.record(text(512), modelPrice),
   rules: v.pipe(
     v.array(budgetRule),

@@ -8,7 +8,10 @@ const perMillion = (input: number, output = 0): PriceList => ({ input, output, c
  */
 export const audioTokensPerSecond = 10;
 
-/** https://openai.com/api/pricing, in November 2026. Whisper costs $0.006 a minute. */
+/**
+ * OpenAI's list prices; Whisper costs $0.006 a minute. Nothing updates them. Compare them with https://openai.com/api/pricing;
+ * `budgets.prices` overrides each.
+ */
 const prices: readonly [RegExp, PriceList][] = [
   [/^whisper-1$/, perMillion(10)],
   [/^gpt-4o-transcribe/, perMillion(6, 10)],

@@ -16,8 +16,10 @@ const maxTries = 5;
 /** Who pays for a call, and under which conditions. */
 export interface Occasion {
   payer: Payer;
-  /** `provider/id`, for the reports. */
+  /** `provider/id`, for prices and reports. */
   model: string;
+  /** The address of its server. A price of that address is the price of all its models. */
+  server?: string | undefined;
   /** The call can be made later: it is refused near a limit. */
   isDeferrable?: boolean;
   /** Somebody who is no owner reads a refusal. */
@@ -78,7 +80,7 @@ export class SessionAccount {
    */
   async admit(occasion: Occasion, size: CallSize): Promise<Admission> {
     const { payer, isDeferrable = false, isPublic = false } = occasion;
-    const budgets = await this.#book.budgets();
+    const budgets = pricedFor(occasion, await this.#book.budgets());
     const rules = budgets.enabled ? budgets.rules : [];
     const bound = boundOf(occasion, size, budgets);
     if (!bound) return { status: "refused", error: isPublic ? publicText : unpricedText(occasion.model) };
@@ -143,7 +145,7 @@ export class SessionAccount {
       usage,
       listed,
       occasion.model,
-      await this.#book.budgets(),
+      pricedFor(occasion, await this.#book.budgets()),
     );
     const { input, output, cacheRead, cacheWrite } = usage;
     const unknown = source === "unknown-estimate" ? 1 : 0;
@@ -200,6 +202,13 @@ function textOf(outcome: Written, isPublic: boolean): string {
 function rowKey({ payer, model }: Occasion): string {
   const { kind, agentId, channel = "", jobId = "" } = payer;
   return [kind, agentId, channel, jobId, model].join("|");
+}
+
+/** The budgets, in which a model without a price of its own has that of its server. */
+function pricedFor({ model, server }: Occasion, budgets: Budgets): Budgets {
+  const { prices } = budgets;
+  const price = server !== undefined && Object.hasOwn(prices, server) ? prices[server] : undefined;
+  return price && !Object.hasOwn(prices, model) ? { ...budgets, prices: { [model]: price } } : budgets;
 }
 
 function boundOf(

@@ -130,6 +130,20 @@ it("the day's sums are read once, while the lease is being acquired", async () =
   expect(reads).toEqual([`D#${today()}`]);
 });
 
+it("all models of a server whose address has a price of 0 are free, and their prices are not unknown", async () => {
+  limit(rule({ usd: 0 }));
+  bench.configuration.budgets.prices = { [server.url]: { input: 0, output: 0 } };
+  for (const id of ["m", "another"]) {
+    bench.configuration.model = { ...bench.configuration.model, id };
+    expect(await say(`agent:main:${id}`)).toBe("fine");
+  }
+  const rows = [...(await readDay(state.table, today())).rows];
+  expect(rows.map(([key, [calls, , , , , micros, estimated]]) => [key, calls, micros, estimated])).toEqual([
+    ["turn|main|||openai-compatible/m", 1, 0, 0],
+    ["turn|main|||openai-compatible/another", 1, 0, 0],
+  ]);
+});
+
 it("a limit that is near is marked once, and a rule that only warns refuses nothing", async () => {
   limit(rule({ usd: 0.01, atLimit: "warn" }));
   for (let n = 0; n < 3; n++) expect(await say("agent:main:main")).toBe("fine");

@@ -1,6 +1,6 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { boundPrice } from "../../../shared/spend/fit.ts";
-import type { CallSize } from "../../../shared/spend/session-account.ts";
+import type { CallSize, Occasion } from "../../../shared/spend/session-account.ts";
 import { type Measured, promptCharacters, requestTokens, totalCharacters } from "../context/context-size.ts";
 import { type Asked, askOnce } from "./ask-model.ts";
 import type { Deadline } from "./deadline.ts";
@@ -15,7 +15,7 @@ export async function paidCall(resolved: Resolved, call: ModelCall, deadline: De
   if (call.signal.aborted) return { status: "aborted" };
   const { model } = resolved;
   const { account } = call.payment;
-  const occasion = { ...call.payment.occasion, model: nameOf(call.model) };
+  const occasion = { ...call.payment.occasion, ...priceNames(call.model) };
   const { maxTokens = resolved.maxTokens } = call;
   const size = () => {
     const characters = promptCharacters(call.systemPrompt, call.tools) + totalCharacters(call.messages);
@@ -38,7 +38,13 @@ export async function paidCall(resolved: Resolved, call: ModelCall, deadline: De
 }
 
 /** A model as prices and reports name it. */
-export const nameOf = ({ provider, id }: ModelConfiguration) => `${provider}/${id}`;
+export function priceNames({
+  provider,
+  id,
+  baseUrl,
+}: ModelConfiguration): Pick<Occasion, "model" | "server"> {
+  return { model: `${provider}/${id}`, server: baseUrl };
+}
 
 const refused = (error: string) => ({ status: "failed", error, overflow: false }) as const;
 

@@ -62,10 +62,10 @@ export function createTranscribe({ configuration, secrets, book }: TranscribeOpt
     // Servers detect the format by the file name's extension.
     const filename = `voice.${extensionOf(mimeType)}`;
     const file = fileOf({ filename, mimeType: essenceOf(mimeType), body });
-    const { provider: name, model } = provider;
+    const { provider: name, model, baseUrl: server } = provider;
     const tokens = Math.ceil((body.length / bytesPerSecond) * audioTokensPerSecond);
     const service = {
-      occasion: { ...paying, model: `${name}/${model}` },
+      occasion: { ...paying, model: `${name}/${model}`, server },
       inputTokens: tokens * maxShare,
       listed: servicePrice(model),
     };

@@ -9,7 +9,7 @@ export interface Prices {
   output: number;
 }
 
-/** Claude Sonnet 4.5 and GPT-5, from the providers' price pages as of 2026-11. OpenAI does not bill writes. */
+/** List prices of Claude Sonnet 4.5 and GPT-5, as in pi-ai's catalogue. OpenAI does not bill writes. */
 export const prices = {
   anthropic: { input: 3, read: 0.3, write: 3.75, writeLong: 6, output: 15 },
   openai: { input: 1.25, read: 0.125, write: 1.25, writeLong: 1.25, output: 10 },

@@ -11,6 +11,7 @@ import {
   runningGateway,
   writeGatewayFile,
 } from "../../../local/dev/dev-state.ts";
+import { formatPath } from "../../../shared/configuration/configuration-paths.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import { occupyPort } from "../../local/kept-port.ts";
 import { newFolder } from "../../support/run/test-folders.ts";
@@ -100,13 +101,17 @@ describe("the configured model of a local gateway", () => {
   it.each([
     ["http://127.0.0.1:1/v1", undefined, true],
     ["http://[::1]:1/v1", undefined, true],
+    ["http://192.168.1.20:11434/v1", undefined, true],
+    ["http://ollama:11434/v1", undefined, true],
+    ["http://studio.local:1234/v1", undefined, true],
+    ["http://8.8.8.8/v1", undefined, false],
     ["http://127.0.0.1:1/v1", "a key", false],
     ["https://models.example/v1", undefined, false],
   ])("is free at %s with the key %s: %s", async (GSV_MODEL_BASE_URL, key, isFree) => {
     const env = { GSV_MODEL_BASE_URL, GSV_MODEL: "qwen3", ...(key ? { GSV_MODEL_API_KEY: key } : {}) };
     const { because } = await configure(env);
     const paths = written.map(([path]) => path);
-    expect(paths.includes("budgets.prices.openai-compatible/qwen3")).toBe(isFree);
+    expect(paths.includes(formatPath(["budgets", "prices", GSV_MODEL_BASE_URL]))).toBe(isFree);
     expect(because.endsWith("counted as free")).toBe(isFree);
   });
 
