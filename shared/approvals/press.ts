@@ -1,8 +1,8 @@
 import { ownValue } from "../channels/account.ts";
 import type {
-  Channel,
   ChannelAccount,
   ChannelSender,
+  OutboundChannel,
   Press,
   PressOutcome,
   TextForm,
@@ -33,7 +33,7 @@ export interface PressTools {
  */
 export async function answerPress(
   tools: PressTools,
-  channel: Channel,
+  channel: OutboundChannel,
   account: ChannelAccount,
   press: Press,
 ): Promise<PressOutcome> {
@@ -64,7 +64,7 @@ interface Settled {
   ended?: Ended;
 }
 
-async function settle(tools: PressTools, channel: Channel, press: Press): Promise<Settled> {
+async function settle(tools: PressTools, channel: OutboundChannel, press: Press): Promise<Settled> {
   const newest = await tools.configuration.load({ fresh: true });
   const settings = ownValue(newest.channels, channel.name);
   const isOwner = senderRole(channel.name, settings, press.sender.id) === "owner";
@@ -92,7 +92,7 @@ function stateOf({ status }: AnswerResult, { state, answer }: Approval): Ended["
 /** Also closes a pressed question without a receipt, which was sent before a crash. @returns whether the pressed one is closed */
 async function closeEverywhere(
   { sender }: PressTools,
-  channel: Channel,
+  channel: OutboundChannel,
   account: ChannelAccount,
   press: Press,
   { approval, state }: Ended,

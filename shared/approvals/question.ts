@@ -5,6 +5,9 @@ import { showHidden } from "../runtime/hidden-characters.ts";
 /** Max characters of a call that are shown where the owner cannot answer by a button. */
 const maxShown = 1500;
 
+/** The least of a request's id that an answer in words must contain. */
+export const minIdLength = 4;
+
 /** The ids of the deliveries of a request: the question, and the reminder. */
 export function questionIds(id: string): { first: string; again: string } {
   return { first: `ask:${id}`, again: `ask:${id}:again` };
@@ -46,13 +49,22 @@ export function answerOfButton(approval: Approval, form: TextForm, data: string)
 export function questionOf(approval: Approval, form: TextForm, isElsewhere = false): Question {
   const { id, until, createdAt, sessionKey } = approval;
   const hours = Math.round((until - createdAt) / 360_000) / 10;
-  const how = `${form.buttons ? "Or" : "Answer with"}`;
-  const answers = `${how} \`gsv approvals allow ${id}\` or \`gsv approvals deny ${id}\` within ${hours} h.`;
+  const commands = `\`gsv approvals allow ${id}\` or \`gsv approvals deny ${id}\` within ${hours} h.`;
+  const words = (isWhole: boolean) => (form.buttons?.inWords ? wordsOf(id, isWhole) : "");
+  const how = (isWhole: boolean) =>
+    form.buttons ? `${words(isWhole)}Or ${commands}` : `Answer with ${commands}`;
   const about = aboutSession(sessionKey);
   // The same call has the same buttons, wherever it is asked about.
-  const { text, isWhole } = callText(approval, form, `${answers}\n\n${about}`);
+  const { text, isWhole } = callText(approval, form, `${how(true)}\n\n${about}`);
+  const answers = how(isWhole);
   const parts = [text, answers, ...(isElsewhere ? [about] : [])];
   return { text: parts.join("\n\n"), choices: choicesOf(approval, form, isWhole) };
+}
+
+/** The words that answer a request where there are no buttons. */
+function wordsOf(id: string, isWhole: boolean): string {
+  const short = id.slice(0, minIdLength);
+  return isWhole ? `Write \`yes ${short}\` or \`no ${short}\`. ` : `Write \`no ${short}\`. `;
 }
 
 /** Says which session a message is about, in another conversation. */
@@ -98,7 +110,7 @@ export function outcomeText(
 }
 
 function choicesOf({ id, everyTime }: Approval, { buttons: form }: TextForm, isWhole: boolean): Choice[] {
-  const all: Button[] = everyTime ? ["once", "deny"] : ["once", "run", "always", "deny"];
+  const all: Button[] = everyTime || form?.inWords ? ["once", "deny"] : ["once", "run", "always", "deny"];
   const shown = all.length > (form?.maxChoices ?? 0) ? all.filter((name) => name !== "always") : all;
   const names: Button[] = isWhole ? shown : ["deny"];
   return names.map((name) => ({ label: buttons[name].label, data: `${choicePrefix}${id}:${name}` }));

@@ -79,6 +79,8 @@ const channel = v.strictObject({
   ),
   /** Rooms by their id on the platform. */
   groups: v.optional(v.record(text(256), room)),
+  /** Of a bridge: whether an owner's "yes" and "no" in a direct message answer the agent's requests. */
+  trustApprovals: flag,
   /** In rooms: false to answer every message. Absent or true: only messages addressed to the agent. */
   requireMention: flag,
   accounts: v.optional(v.record(plainName, account)),

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { answerInWords } from "../../../shared/approvals/words.ts";
 import type { ChannelAddress, EnclosedMedia, InboundMessage } from "../../../shared/channels/channel.ts";
 import { contentFields, contentNote, contentOf } from "../../../shared/channels/content-note.ts";
 import { handleInbound, type InboundOutcome } from "../../../shared/channels/inbound/inbound.ts";
@@ -21,6 +22,8 @@ export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.deliv
         throw new PeerError(code.forbidden, message);
       }
       const message = readBridgeMessage(params, gateway.now());
+      const answered = await answerInWords(gateway, address, message);
+      if (answered) return { status: "command", ...answered };
       const outcome = await handleInbound(gateway, address, message);
       const { eventId, sender } = message;
       // Message content is not logged.

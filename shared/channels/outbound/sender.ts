@@ -173,15 +173,25 @@ function questionPart(
   };
 }
 
+/** Where a question was sent, and the id of its message. Undefined if it was not sent, or long ago. */
+export async function findQuestion(
+  table: Pick<Table, "get">,
+  id: string,
+): Promise<{ to: NonNullable<Part["to"]>; messageId: string } | undefined> {
+  const receipt = await table.get(receiptKey({ deliveryId: id, part: 0 }));
+  const { to, messageId } = (receipt ?? {}) as { to?: Part["to"]; messageId?: string };
+  return to && messageId !== undefined ? { to, messageId } : undefined;
+}
+
 /** Does nothing to a question that was not sent, or was sent long ago. */
 async function closeQuestion(
   tools: Tools,
   id: string,
   text: (form: TextForm) => string,
 ): Promise<string | undefined> {
-  const receipt = await tools.table.get(receiptKey({ deliveryId: id, part: 0 }));
-  const { to, messageId } = (receipt ?? {}) as { to?: Part["to"]; messageId?: string };
-  if (!to || messageId === undefined) return undefined;
+  const asked = await findQuestion(tools.table, id);
+  if (!asked) return undefined;
+  const { to, messageId } = asked;
   const target = await findTarget(tools, to);
   if (!target.ok) return undefined;
   const { channel, account } = target;

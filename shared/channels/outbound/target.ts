@@ -1,6 +1,6 @@
 import { type AccountSource, accountSettings, findAccount, isOwnAccount, ownValue } from "../account.ts";
 import type { Bridges } from "../bridge/bridge.ts";
-import type { ChannelAccount, ChannelAddress, Channels, OutboundChannel } from "../channel.ts";
+import type { Buttons, ChannelAccount, ChannelAddress, Channels, OutboundChannel } from "../channel.ts";
 
 /** The dependencies of finding an account. */
 export interface Accounts extends AccountSource {
@@ -26,13 +26,21 @@ export async function findTarget(
   const { channel: name, accountId } = address;
   const refused = (reason: string) => ({ ok: false, reason: `${name}/${accountId}: ${reason}` }) as const;
   const channel = ownValue(channels, name);
-  const settings = accountSettings(await configuration.load(), address);
+  const loaded = await configuration.load();
+  const settings = accountSettings(loaded, address);
   const bridge = isOwnAccount(channel, settings) ? undefined : await bridges?.find(address);
   if (bridge) {
     if (settings?.enabled === false) return refused("stopped");
-    return { ok: true, channel: bridge, account: { accountId, settings: settings ?? {}, secrets: {} } };
+    const isTrusted = ownValue(loaded.channels, name)?.trustApprovals === true;
+    const answering = isTrusted ? { ...bridge, buttons: inWords(bridge) } : bridge;
+    return { ok: true, channel: answering, account: { accountId, settings: settings ?? {}, secrets: {} } };
   }
   if (!channel) return { ok: false, reason: `unknown channel ${name}` };
   const found = await findAccount(channel, accountId, { configuration, secrets });
   return found.ok ? { ok: true, channel, account: found.account } : refused(found.reason);
+}
+
+/** Questions of a bridge: their text says which words answer them. */
+function inWords({ maxText, send }: OutboundChannel): Buttons {
+  return { maxText, maxChoices: 2, inWords: true, ask: send };
 }
