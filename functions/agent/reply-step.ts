@@ -16,7 +16,7 @@ import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
 import { askOwner } from "./tools/ask-owner.ts";
 import { decideCalls } from "./tools/decide.ts";
-import { carryOutCalls, pendingCalls, planCalls, refusedResults } from "./tools/tool-calls.ts";
+import { carryOutCalls, decisionsOf, pendingCalls, planCalls, refusedResults } from "./tools/tool-calls.ts";
 
 /** Max rounds of tool calls in a run. A run that needs more is probably in a loop. */
 const maxSteps = 200;
@@ -82,7 +82,7 @@ async function applyCalls(
   const now = agent.now();
   const pending = pendingCalls(planned, now);
   const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);
-  const waiting = waitingFor(run, pending, deadline, refusedResults(planned));
+  const waiting = waitingFor(run, pending, deadline, refusedResults(planned), decisionsOf(planned, now));
   await writer.append([reply], [...replySteps(agent, writer, prepared, reply), assign("run", waiting)]);
   // The user stopped the run while the model answered.
   if (writer.state.stop === run.runId) return "continue";

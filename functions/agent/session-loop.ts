@@ -22,6 +22,7 @@ import { type Next, runOf, SessionWriter } from "./session-writer.ts";
 import { beginRun, resumeRun, runStep } from "./step.ts";
 import { toolStep } from "./tool-step.ts";
 import { closeRequests } from "./tools/ask-owner.ts";
+import { recordFailed } from "./tools/record-decisions.ts";
 import { stopCalls } from "./tools/stopped-calls.ts";
 
 /** A model call begins only if it can end before Lambda ends the function. Milliseconds, in addition to the call's timeout. */
@@ -154,7 +155,10 @@ async function endRun(agent: Agent, writer: SessionWriter): Promise<Next> {
   const now = agent.now();
   const { state } = writer;
   const run = runOf(writer);
-  if (run.failure !== undefined) await closeRequests(agent, writer, run, waitingRequests(run), "withdrawn");
+  if (run.failure !== undefined) {
+    await closeRequests(agent, writer, run, waitingRequests(run), "withdrawn");
+    await recordFailed(agent, writer, run);
+  }
   const origins = joinOrigins(state.origins, wordsRead(run));
   const read = origins.join() === state.origins?.join() ? [] : [assign("origins", origins)];
   const scheduled = await resetScheduleSteps(agent, { ...state, updatedAt: now }, now);

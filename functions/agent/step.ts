@@ -35,6 +35,8 @@ export interface StepPlan {
   entry?: InboxEntry;
   /** Absent: the step only writes, and the session loop continues from the new state. */
   call?: ModelCallPlan;
+  /** Written before the commit, because nothing repeats it afterwards. */
+  logged?: Promise<void>;
 }
 
 /**
@@ -124,9 +126,10 @@ async function recordStart({ table }: Agent, { task, runId }: Run): Promise<void
 
 async function commitPlan(
   writer: SessionWriter,
-  { run, appended, writes, entry }: StepPlan,
+  { run, appended, writes, entry, logged }: StepPlan,
   prepared: Prepared | Uncalled | undefined,
 ): Promise<void> {
+  await logged;
   const [read, more] = prepared?.status === "fits" ? [prepared.turn.origins, prepared.steps] : [[], []];
   const steps = [assign("run", havingRead(run, read)), ...writes, ...more];
   const shown = prepared?.tail === undefined ? appended : withTail(appended, prepared.tail);

@@ -13,8 +13,9 @@ import { failStep, releaseForCalls } from "./reply-step.ts";
 import type { Next, SessionWriter } from "./session-writer.ts";
 import { givenUp, runStep, type StepPlan } from "./step.ts";
 import { actOnAnswers } from "./tools/act-on-answers.ts";
-import { askOwner } from "./tools/ask-owner.ts";
+import { askOwner, closeUnanswered } from "./tools/ask-owner.ts";
 import { requestAgain } from "./tools/decide.ts";
+import { recordDecisions } from "./tools/record-decisions.ts";
 import { notSentIn } from "./tools/send-limit.ts";
 import { carryOutCalls, planCalls } from "./tools/tool-calls.ts";
 import { announceResults, originsOfResults, toResultMessages } from "./tools/tool-results.ts";
@@ -77,13 +78,18 @@ export async function toolStep(
     await askAgain(agent, writer, peers, run, reply);
     return releaseForCalls(agent, writer);
   }
-  const plan = continueWithResults(agent, run, messages, reply, outcomes);
+  const continued = continueWithResults(agent, run, messages, reply, outcomes);
+  const logged = recordDecisions(agent, sessionKey, run, reply, continued.appended);
+  // `runStep` may fail before it waits for it.
+  logged.catch(() => {});
+  const plan = { ...continued, logged };
   const clients = peers.clients(agent.now() - freshPeersMs);
   const [next] = await Promise.all([
     runStep(agent, writer, peers, plan),
     announceResults(agent, sessionKey, run.runId, reply, plan.appended, clients).catch(
       unannounced(sessionKey, run.runId),
     ),
+    closeUnanswered(agent, run, outcomes).catch(unannounced(sessionKey, run.runId)),
   ]);
   return next;
 }

@@ -76,19 +76,21 @@ export async function putGrant(table: Table, grant: Grant, equalCalls: string, p
   });
 }
 
-/** Whether a grant allows a call now, and counts its use. It reads the newest grants. */
+/** Finds a grant that allows a call now, and counts its use. It reads the newest grants. @returns its id */
 export async function useGrant(
   table: Table,
   equalCalls: string,
   place: Place,
   now: number,
-): Promise<boolean> {
-  return change(table, (grants) => {
-    const used = grants.find((one) => one.equal === equalCalls && isFor(one, place));
+): Promise<string | undefined> {
+  let used: StoredGrant | undefined;
+  await change(table, (grants) => {
+    used = grants.find((one) => one.equal === equalCalls && isFor(one, place));
     return (
       used && grants.map((one) => (one === used ? { ...one, uses: one.uses + 1, lastUsedAt: now } : one))
     );
   });
+  return used?.id;
 }
 
 /** All grants, oldest first. Those of runs that have ended allow nothing any more. */

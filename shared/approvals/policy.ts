@@ -39,13 +39,13 @@ export function policyOf({ toolApproval: set, agents }: Configuration, agentId: 
 /**
  * Decides about a call: deny rules, then earlier answers, ask rules, allow rules, and the class of the tool in the mode.
  * @param origins whose words the run has read; empty: only the owner's
- * @param isGranted whether the owner has allowed exactly this call for longer than once; asked only if it matters
+ * @param findGrant the id of a grant with which the owner has allowed exactly this call; called only if it matters
  */
 export async function judge(
   policy: Policy | undefined,
   call: JudgedCall,
   origins: readonly string[],
-  isGranted: () => Promise<boolean>,
+  findGrant: () => Promise<string | undefined>,
 ): Promise<Decision> {
   if (!policy) return { decision: "deny", why: unreadable };
   const first = (decision: ApprovalRule["decision"]) =>
@@ -54,8 +54,10 @@ export async function judge(
   if (denied) return byRule(denied);
   const asks = first("ask") ?? first("allow");
   const found = asks ? byRule(asks) : byDefault(policy, call, origins);
-  if (found.decision !== "ask" || found.everyTime || !(await isGranted())) return found;
-  return { decision: "allow", why: "you have allowed exactly this" };
+  const granted = found.decision === "ask" && !found.everyTime ? await findGrant() : undefined;
+  return granted === undefined
+    ? found
+    : { decision: "allow", why: `you have allowed exactly this (${granted})` };
 }
 
 function byRule({ id, decision, reason, everyTime }: ApprovalRule): Decision {

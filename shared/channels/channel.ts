@@ -166,7 +166,7 @@ export interface Buttons {
   /** Longest encoded text, in UTF-16 units. */
   maxText: number;
   maxChoices: number;
-  /** There are no buttons: the owner writes `yes` or `no`, and the start of the request's id (`shared/approvals/words.ts`). */
+  /** There are no buttons: the owner writes `yes` or `no`, and the start of the request's id (`shared/approvals/answer-in-words.ts`). */
   inWords?: true;
   /** Encloses what the platform must show as it is. Absent: it shows every text so. */
   fence?: string;

@@ -53,6 +53,31 @@ export interface Approval {
   answer?: ApprovalAnswer;
 }
 
+/** A call that was decided about, and how it ended. Kept for 90 days. */
+export interface LoggedCall {
+  sessionKey: string;
+  runId: string;
+  step: number;
+  callId: string;
+  /** When it was decided and when the run got its result, epoch ms. */
+  at: number;
+  endedAt: number;
+  /** The tool by its name for the model. */
+  tool: string;
+  /** The arguments as JSON; the rest of a long one is left out. */
+  args: string;
+  /** Whose words the run had read, besides the owner's. */
+  origins: string[];
+  /** By the rules, the mode and earlier answers; `ask`: the owner was asked. */
+  decision: "allow" | "ask" | "deny";
+  why: string;
+  requestId?: string;
+  answer?: ApprovalAnswer;
+  /** `error`: the call failed, was stopped, timed out, or was not run. */
+  ended: "ok" | "error";
+  error?: string;
+}
+
 /** An answer that counts for equal calls. */
 export interface Grant {
   /** The id of its request. */
@@ -122,8 +147,16 @@ export const approvalParams = {
 } as const;
 
 export interface ApprovalResults {
-  /** `unchosen`: nobody has set `toolApproval`, so nothing is asked; `new` in the first answer that says so. */
-  "approval.list": { approvals: Approval[]; count: number; unchosen?: "new" | "told" };
+  /**
+   * `decisions`: with `all`, the newest calls that have ended. `unchosen`: nobody has set `toolApproval`, so nothing is asked;
+   * `new` in the first answer that says so.
+   */
+  "approval.list": {
+    approvals: Approval[];
+    count: number;
+    decisions?: LoggedCall[];
+    unchosen?: "new" | "told";
+  };
   "approval.get": Approval;
   "approval.answer": AnswerResult;
   "grant.list": { grants: Grant[]; count: number };

@@ -220,7 +220,7 @@ function toOutcome(item: Item, body: string | undefined): CallOutcome | "interru
 }
 
 /** The result of a call that nobody has allowed in time. */
-const unansweredRequest = {
+export const unansweredRequest = {
   error:
     "not run: nobody answered the request for approval in time. Nobody refused it either: say so, and ask again if it is still needed",
   origins: [],

@@ -35,6 +35,15 @@ export interface WaitingApproval {
   answer?: ApprovalAnswer;
 }
 
+/** What was decided about a call, and by whom. */
+export interface CallDecision {
+  decision: "allow" | "ask" | "deny";
+  why: string;
+  /** Present when the owner was asked. */
+  requestId?: string;
+  answer?: ApprovalAnswer;
+}
+
 /** The message to another session whose answer a call waits for. */
 export interface AskedSession {
   sessionKey: string;
@@ -79,6 +88,8 @@ export interface Run extends Writer, Configured {
   origins?: string[];
   /** Number of calls with an answer to their request that the agent has not acted on. */
   decided?: number;
+  /** What was decided about this step's calls, by call id, and when (epoch ms): the log gets it when the calls have ended. */
+  decisions?: { at: number; calls: Record<string, CallDecision> };
   /** Number of requests that the owner has denied. */
   denials?: number;
   /** The error text of a failed run, delivered in phase `reply` instead of an answer. */
@@ -171,9 +182,11 @@ export function waitingFor(
   pending: Record<string, PendingCall>,
   deadline: number,
   results: Record<string, string> = {},
+  decisions: Run["decisions"] = undefined,
 ): Run {
   return {
     ...run,
+    ...(decisions ? { decisions } : {}),
     phase: "tools",
     attempt: 1,
     pending,

@@ -29,8 +29,8 @@ function put(id: string, scope: Grant["scope"], at: Partial<typeof place> = {}):
   };
   return putGrant(table, grant, `calls of ${scope}`, here);
 }
-const isAllowed = (scope: Grant["scope"], at: Partial<typeof place> = {}) =>
-  useGrant(table, `calls of ${scope}`, { ...place, ...at }, 2);
+const isAllowed = async (scope: Grant["scope"], at: Partial<typeof place> = {}) =>
+  (await useGrant(table, `calls of ${scope}`, { ...place, ...at }, 2)) !== undefined;
 const ids = async () => (await listGrants(table)).map(({ id }) => id);
 
 describe("a grant", () => {

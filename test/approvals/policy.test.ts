@@ -15,7 +15,7 @@ const decide = async (
   call: ReturnType<typeof own>,
   origins: string[] = [],
   granted = false,
-) => (await judge(of, call, origins, async () => granted)).decision;
+) => (await judge(of, call, origins, async () => (granted ? "g" : undefined))).decision;
 const rule = (
   decision: ApprovalRule["decision"],
   value: string,

@@ -31,7 +31,7 @@ async function questions(): Promise<{ turns: number; asked: string[] }> {
     if (line.startsWith("> ")) turns += 1;
     const call = callOf(line);
     if (!call) continue;
-    const { decision, why } = await judge(policy, call, origins, async () => false);
+    const { decision, why } = await judge(policy, call, origins, async () => undefined);
     if (decision === "ask") asked.push(`${line}: ${why}`);
     const { node, bareName, args } = call;
     origins = joinOrigins(origins, node ? [machineOrigin(node), ...fetchedFrom(bareName, args)] : []);

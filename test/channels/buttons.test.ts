@@ -105,6 +105,20 @@ describe.each(platformNames)("on %s, a request with buttons", (name) => {
     expect(await wrote()).toBe(false);
   });
 
+  it("shows how it ended without a press: after its time, and after a stop", async () => {
+    await ask();
+    bench.pass(25 * 3_600_000);
+    await bench.sweep();
+    if (!buttons.areFixed) ended("Nobody answered in time");
+    expect(await wrote()).toBe(false);
+    bench.renew();
+    await ask();
+    await bench.deliver(platform.direct("/stop"));
+    await bench.runAgents();
+    if (!buttons.areFixed) ended("Withdrawn");
+    expect(await wrote()).toBe(false);
+  });
+
   it("cannot be answered by a forged request", async () => {
     await ask();
     const right = platform.account[buttons.secret]!;

@@ -53,6 +53,7 @@ describe("the check", () => {
     ["a crash", scenario("", { ...used, senders: [sender("m1", "m2"), sender("m1")] }, { crashes: 1 })],
     ["a pause", scenario("", { ...used, senders: [sender("m1", "m2")] }, { pauses: 1 })],
     ["a reset", scenario("", { ...used, senders: [sender("/reset")] }, { crashes: 1 })],
+    ["a request", scenario("", { ...used, senders: [sender("ask1"), answer("allow")] }, { crashes: 1 })],
   ])(
     "skips only interleavings that do not change the final states: %s",
     async (_, one) => {

@@ -87,8 +87,8 @@ function outcomesOf(writing: Version, reading: Version): Promise<Outcomes> {
 }
 
 /** Fields that the previous release passes on unread or does not write, and the state of an extraction, which it has not. */
-/** Sums of all sessions, which only the present release records. */
-const spending = ["all", "month", "used"];
+/** Sums of all sessions, and the log of decisions, which only the present release records. */
+const spending = ["all", "month", "used", "decisions"];
 const ignored = ["cost", "unpriced", "extraction", "tail", "basis", "cached", "origins", ...spending];
 
 /**

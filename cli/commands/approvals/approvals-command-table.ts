@@ -19,7 +19,9 @@ export const approvalsCommand: CommandEntry = {
     {
       name: "list",
       summary: "requests that wait, the oldest first",
-      options: [["--all", "also those that were answered or ended, of the last 90 days"]],
+      options: [
+        ["--all", "every call that was decided about in the last 90 days, by whom, and how it ended"],
+      ],
       examples: ["approvals list", "approvals list --all --json"],
       load: async () => (await import("./approvals-commands.ts")).listApprovals,
     },

@@ -1,4 +1,5 @@
-import type { ApprovalAnswer } from "../../../shared/protocol/approvals.ts";
+import type { Approval, ApprovalAnswer, LoggedCall } from "../../../shared/protocol/approvals.ts";
+import type { Results } from "../../../shared/protocol/results.ts";
 import { showHidden } from "../../../shared/runtime/hidden-characters.ts";
 import { columns, moment, shorten } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
@@ -9,6 +10,7 @@ import { callLine, requestText, resultText } from "../../chat/request-text.ts";
 export const listApprovals: Action = async (context, { options }) => {
   const gateway = await context.gateway();
   const answer = await gateway.request("approval.list", { all: options.all === true });
+  if (options.all === true) return context.print(answer, logText(answer));
   const rows = answer.approvals.map((one) => [
     one.id,
     one.state,
@@ -19,6 +21,41 @@ export const listApprovals: Action = async (context, { options }) => {
   const header = ["ID", "STATE", "TOOL", "SINCE", "CALL"];
   context.print(answer, rows.length > 0 ? columns(header, rows) : "no call waits for your answer");
 };
+
+/** Every call that was decided about, and the requests that it does not contain: those that wait. */
+function logText({ approvals, decisions = [] }: Results["approval.list"]): string {
+  const known = new Set(decisions.map(({ requestId }) => requestId));
+  const waiting = approvals.filter(({ id }) => !known.has(id));
+  const rows = [
+    ...decisions.map((one) => ({ at: one.at, cells: decisionCells(one) })),
+    ...waiting.map((one) => ({
+      at: one.createdAt,
+      cells: [one.state, one.answer ? showHidden(one.answer.by) : "-", "-", one.tool, callLine(one), one.id],
+    })),
+  ].sort((a, b) => a.at - b.at);
+  const header = ["WHEN", "DECISION", "BY", "ENDED", "TOOL", "CALL", "REQUEST"];
+  const cells = rows.map(
+    ({ at, cells: [state = "", by = "", ended = "", tool = "", call = "", id = ""] }) => [
+      ...[moment(at), state, shorten(by, 40), ended, showHidden(tool), shorten(call, 60), id],
+    ],
+  );
+  return cells.length > 0 ? columns(header, cells) : "no call was decided about in the last 90 days";
+}
+
+function decisionCells({ decision, why, answer, ended, tool, args, requestId = "-" }: LoggedCall): string[] {
+  const asked = answer ? answer.decision : "none";
+  const by = answer ? answer.by : decision === "ask" ? "nobody" : why;
+  return [decision === "ask" ? asked : decision, showHidden(by), ended, tool, loggedLine(args), requestId];
+}
+
+/** The logged arguments, which may have been cut, in one line. */
+function loggedLine(args: string): string {
+  try {
+    return callLine({ args: JSON.parse(args) as Approval["args"] });
+  } catch {
+    return showHidden(args);
+  }
+}
 
 export const showApproval: Action = async (context, { args: [id = ""] }) => {
   const gateway = await context.gateway();

@@ -55,6 +55,7 @@ export async function actOnAnswers(
   );
   await writer.commit([
     ...consequenceSteps(after.map(({ one, end }) => ({ callId: one.callId, end }))),
+    ...answerSteps(run, answered),
     add(["run", "decided"], -answered.length),
     ...(denied.size > 0 ? [add(["run", "denials"], denied.size)] : []),
     set(["run", "deadline"], deadline),
@@ -66,6 +67,15 @@ export async function actOnAnswers(
 
 function withoutAnswered({ pending }: Run): Run["pending"] {
   return Object.fromEntries(Object.entries(pending).filter(([, { approval }]) => !approval?.answer));
+}
+
+/** Notes the answers for the log of decisions. */
+function answerSteps({ decisions }: Run, answered: readonly WaitingRequest[]): Step[] {
+  return answered.flatMap(({ callId, approval: { answer } }) =>
+    answer && Object.hasOwn(decisions?.calls ?? {}, callId)
+      ? [set(["run", "decisions", "calls", callId, "answer"], answer as unknown as ItemValue)]
+      : [],
+  );
 }
 
 /** One update adds to a field once. */

@@ -13,6 +13,7 @@ import type {
   ApprovalState,
 } from "../../../shared/protocol/approvals.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
+import { type Outcomes, unansweredRequest } from "../../../shared/session/calls.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { type Run, senderOf } from "../../../shared/session/run.ts";
 import type { WaitingRequest } from "../../../shared/session/waiting.ts";
@@ -133,6 +134,26 @@ export async function closeRequests(
     if (stored) await closeQuestions(agent.channels, stored, state);
   }
   await tellClients(agent, where, run, different, answer ? { state, answer } : { state });
+}
+
+/**
+ * Shows in the messenger that nobody has answered requests of a step in time. The timer, which has recorded it, reaches no
+ * messenger.
+ */
+export async function closeUnanswered(
+  { table, channels }: Pick<Agent, "table" | "channels">,
+  { decisions }: Pick<Run, "decisions">,
+  outcomes: Outcomes,
+): Promise<void> {
+  const ids = Object.entries(decisions?.calls ?? {}).flatMap(([callId, { requestId }]) => {
+    const outcome = outcomes.get(callId);
+    const isUnanswered = typeof outcome === "object" && outcome.error === unansweredRequest.error;
+    return requestId && isUnanswered ? [requestId] : [];
+  });
+  for (const id of new Set(ids)) {
+    const stored = await readRequest(table, id);
+    if (stored) await closeQuestions(channels, stored, "unanswered");
+  }
 }
 
 /** Tells the clients how requests ended. */

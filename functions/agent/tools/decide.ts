@@ -7,7 +7,7 @@ import { durationMs } from "../../../shared/configuration/duration.ts";
 import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
-import { type Run, type WaitingApproval, wordsRead } from "../../../shared/session/run.ts";
+import { type CallDecision, type Run, type WaitingApproval, wordsRead } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { isSuperseded } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
@@ -58,7 +58,8 @@ export async function decideCalls(
     ? await countOpen(agent.table, agent.now())
     : 0;
   return decided.map(({ one, bound, decision }): PlannedCall => {
-    if (!bound || decision?.decision === "allow") return one;
+    if (!bound) return one;
+    if (decision.decision === "allow") return { ...one, decision: loggedAs(decision) };
     const { sessionKey, run } = where;
     log("tool.decided", {
       sessionKey,
@@ -73,6 +74,7 @@ export async function decideCalls(
       by: "nobody",
       error,
       isRefused: true,
+      decision: { decision: "deny", why: decision.decision === "deny" ? decision.why : error },
     });
     if (decision.decision === "deny") return refused(`denied by policy: ${decision.why}`);
     if (run.role === "guest") return refused("not available here");
@@ -88,8 +90,13 @@ export async function decideCalls(
       return refused("not run, and not asked: too many requests wait for your human. Ask for less at a time");
     const request = same ?? requestOf(agent.now(), turn, where, one.call, bound, decision);
     requests.set(bound.equalHash, request);
-    return { call: one.call, address: one.address, by: "owner", request };
+    const logged = { ...loggedAs(decision), requestId: request.id };
+    return { call: one.call, address: one.address, by: "owner", request, decision: logged };
   });
+}
+
+function loggedAs({ decision, why }: Decision): CallDecision {
+  return { decision, why };
 }
 
 /** The request of a call that waits already, as it was first shown. */
@@ -101,7 +108,7 @@ export async function requestAgain(
 ): Promise<Approval> {
   const bound = bind(turn, call);
   const policy = policyOf(turn.configuration, turn.agentId);
-  const decision = await judge(policy, bound.judged, wordsRead(where.run), async () => false);
+  const decision = await judge(policy, bound.judged, wordsRead(where.run), async () => undefined);
   const request = requestOf(createdAt, turn, where, call, bound, decision);
   return { ...request, id, hash, until };
 }
@@ -113,8 +120,8 @@ function decide(
   { sessionKey, sessionId, run }: DecidingRun,
   { judged, equalHash }: Bound,
 ): Promise<Decision> {
-  const isGranted = () => useGrant(table, equalHash, { sessionKey, sessionId, runId: run.runId }, now());
-  return judge(policyOf(configuration, agentId), judged, wordsRead(run), isGranted);
+  const findGrant = () => useGrant(table, equalHash, { sessionKey, sessionId, runId: run.runId }, now());
+  return judge(policyOf(configuration, agentId), judged, wordsRead(run), findGrant);
 }
 
 /**
@@ -134,7 +141,7 @@ export async function checkAllowed(
     policyOf(turn.configuration, turn.agentId),
     judged,
     wordsRead(run),
-    async () => true,
+    async () => id,
   );
   if (decision.decision === "deny")
     return { error: `not run: it was allowed, but a rule denies it now: ${decision.why}` };

@@ -8,6 +8,7 @@ import { waitingRequests } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { closeRequests } from "./ask-owner.ts";
+import { recordDecisions } from "./record-decisions.ts";
 import { originsOfResults, toResultMessages } from "./tool-results.ts";
 
 /** Cancels the pending calls of a run on their nodes. @returns the ids of the calls whose cancellation was sent */
@@ -50,5 +51,6 @@ export async function stopCalls(
     outcomes.set(callId, { error: `stopped by the user; ${how}`, origins: [] });
   }
   const results = toResultMessages(run, calls, outcomes, agent.now());
+  await recordDecisions(agent, sessionKey, run, reply, results);
   return { results, origins: originsOfResults(reply, outcomes) };
 }

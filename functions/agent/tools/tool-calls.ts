@@ -10,7 +10,7 @@ import { answererOf } from "../../../shared/session/asked-session.ts";
 import { type CallAddress, encodeCallAddress } from "../../../shared/session/call-address.ts";
 import { putIntent, putOutcome, recordResult, settleIntent } from "../../../shared/session/calls.ts";
 import { whyLost } from "../../../shared/session/lost-calls.ts";
-import type { PendingCall, Run } from "../../../shared/session/run.ts";
+import type { CallDecision, PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import { leftText } from "../context/prompt.ts";
 import type { SessionWriter } from "../session-writer.ts";
@@ -27,7 +27,7 @@ import { askedSession, sendToSession } from "./send-to-session.ts";
 import { tellChange } from "./tell-changes.ts";
 
 /** A tool call of the model, and what carries it out. */
-export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
+export type PlannedCall = { call: ToolCallBlock; address: CallAddress; decision?: CallDecision } & (
   | { by: "node"; node: BegunCall }
   | { by: "session"; send: SessionMessage }
   | { by: "gateway"; tool: NativeTool; args: unknown }
@@ -143,6 +143,12 @@ export function refusedResults(planned: readonly PlannedCall[]): Record<string, 
         : [],
     ),
   );
+}
+
+/** What was decided about planned calls, as the run stores it. @param at epoch ms */
+export function decisionsOf(planned: readonly PlannedCall[], at: number): Run["decisions"] {
+  const calls = planned.flatMap(({ call, decision }) => (decision ? [[call.id, decision] as const] : []));
+  return { at, calls: Object.fromEntries(calls) };
 }
 
 /** The calls that wait for a node, a session or the owner, as the run stores them. @param now epoch ms */

@@ -1,4 +1,5 @@
 import { answerRequest, clientName } from "../../../shared/approvals/answer.ts";
+import { listDecisions } from "../../../shared/approvals/decision-log.ts";
 import { findUnchosen } from "../../../shared/approvals/first-mode.ts";
 import { listGrants, revokeGrant } from "../../../shared/approvals/grants.ts";
 import { closeQuestions } from "../../../shared/approvals/press.ts";
@@ -20,8 +21,12 @@ export const approvalMethods: Pick<
       const key = sessionKey === undefined ? undefined : await canonicalKey(gateway, sessionKey);
       const found = all ? await listRequests(table, now(), limit, key) : await listOpen(table, now());
       const approvals = found.filter((one) => key === undefined || one.sessionKey === key).slice(-limit);
-      const unchosen = await findUnchosen(table, gateway.configuration);
-      return { approvals, count: approvals.length, ...(unchosen ? { unchosen } : {}) };
+      const [decisions, unchosen] = await Promise.all([
+        all ? listDecisions(table, now(), limit, key) : undefined,
+        findUnchosen(table, gateway.configuration),
+      ]);
+      const more = { ...(decisions ? { decisions } : {}), ...(unchosen ? { unchosen } : {}) };
+      return { approvals, count: approvals.length, ...more };
     },
   },
   "approval.get": {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { answerInWords } from "../../../shared/approvals/words.ts";
+import { answerInWords } from "../../../shared/approvals/answer-in-words.ts";
 import type { ChannelAddress, EnclosedMedia, InboundMessage } from "../../../shared/channels/channel.ts";
 import { contentFields, contentNote, contentOf } from "../../../shared/channels/content-note.ts";
 import { handleInbound, type InboundOutcome } from "../../../shared/channels/inbound/inbound.ts";

@@ -5,6 +5,7 @@ import { FileQueues } from "../../../cli/node/files/node-files.ts";
 import { Outbox, type OutboxConnection } from "../../../cli/node/result-outbox.ts";
 import { NodeCalls } from "../../../cli/node/running-calls.ts";
 import { ShellSessions } from "../../../cli/node/shell/shell-sessions.ts";
+import { listDecisions } from "../../../shared/approvals/decision-log.ts";
 import { listRequests } from "../../../shared/approvals/requests.ts";
 import type { Events } from "../../../shared/protocol/events.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
@@ -178,6 +179,11 @@ async function finish({ calls, decision, expected }: Turn, at: string, asked: st
   const ended = await listRequests(on.state.table, now(), 5, on.sessionKey);
   const state = decision === "allow" ? "allowed" : "denied";
   expect([at, ended.map((one) => one.state)]).toEqual([at, asked.map(() => state)]);
+  const logged = await listDecisions(on.state.table, now(), 5, on.sessionKey);
+  const decided = calls().map(({ name }) => (name === read.name ? ["allow"] : ["ask", decision]));
+  expect([at, logged.map((one) => [one.decision, ...(one.answer ? [one.answer.decision] : [])])]).toEqual([
+    ...[at, decided],
+  ]);
   // A channel delivers an id once.
   const heard = [...new Map(on.sent.map(({ id, text }) => [id, text.split("?")[0]])).values()];
   expect([at, heard.sort()]).toEqual([at, [...questions(calls()), "done"]]);

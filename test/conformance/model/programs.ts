@@ -59,13 +59,17 @@ const settings: Configuration = {
   },
 };
 
-/** The table as a function sees it. The connected peers do not change, so reading them is not a step of the check. */
+/**
+ * The table as a function sees it. The connected peers do not change, so reading them is not a step of the check; nor is
+ * writing the log of decisions, which no decision reads.
+ */
 function tableOf({ table }: Surroundings): Table {
-  const of = (pk: string) => (/^(PEER#|TOKEN$)/.test(pk) ? peers : table);
+  const of = (pk: string) => (/^(PEER#|TOKEN$|DECISIONS#)/.test(pk) ? peers : table);
   return {
     ...table,
     get: (key) => of(key.pk).get(key),
     query: (query) => of(query.pk).query(query),
+    put: (item, condition) => of(item.pk).put(item, condition),
   };
 }
 

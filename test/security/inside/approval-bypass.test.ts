@@ -41,7 +41,7 @@ describe("a rule that allows `git status`", () => {
         allowing,
         { tool: "pi__Bash", node: "pi", bareName: "Bash", args: { command } },
         [],
-        async () => false,
+        async () => undefined,
       )
     ).decision;
 
@@ -115,9 +115,9 @@ describe("what the owner has allowed", () => {
         return table.update(...given);
       },
     };
-    expect(await useGrant(late as Table, equal, place, 1)).toBe(false);
+    expect(await useGrant(late as Table, equal, place, 1)).toBeUndefined();
     expect((await listGrants(table)).map((one) => one.id)).not.toContain(id);
-    expect(await useGrant(table, equal, place, 2)).toBe(false);
+    expect(await useGrant(table, equal, place, 2)).toBeUndefined();
   });
 
   it("OpenClaw 59349: does not run in another session, nor is that session's request answered", async () => {
