@@ -14,7 +14,7 @@ import type { Next, SessionWriter } from "./session-writer.ts";
 import { givenUp, runStep, type StepPlan } from "./step.ts";
 import { actOnAnswers } from "./tools/act-on-answers.ts";
 import { askOwner, closeUnanswered } from "./tools/ask-owner.ts";
-import { requestAgain } from "./tools/decide.ts";
+import { decideAgain, requestAgain } from "./tools/decide.ts";
 import { recordDecisions } from "./tools/record-decisions.ts";
 import { notSentIn } from "./tools/send-limit.ts";
 import { carryOutCalls, planCalls } from "./tools/tool-calls.ts";
@@ -144,7 +144,12 @@ async function resumeCalls(
   if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);
   const nodes = peers.known(agent.now() - freshPeersMs);
   const turn = await loadContext(agent, state, state.run, nodes);
-  const planned = await planCalls(agent, sessionKey, turn, run, reply, open);
+  const planned = await decideAgain(
+    agent,
+    turn,
+    { ...state, run: state.run },
+    await planCalls(agent, sessionKey, turn, run, reply, open),
+  );
   // The earlier invocation may have shown no request, or sent no call.
   await Promise.all([
     askAgain(agent, writer, peers, state.run, reply),

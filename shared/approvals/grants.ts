@@ -93,6 +93,15 @@ export async function useGrant(
   return used?.id;
 }
 
+/** The id of a grant that allows a call now. It counts no use. */
+export async function findGrantFor(
+  table: Table,
+  equalCalls: string,
+  place: Place,
+): Promise<string | undefined> {
+  return (await read(table)).grants.find((one) => one.equal === equalCalls && isFor(one, place))?.id;
+}
+
 /** All grants, oldest first. Those of runs that have ended allow nothing any more. */
 export async function listGrants(table: Table): Promise<Grant[]> {
   return (await read(table)).grants.map(({ equal: _, sessionId: __, ...grant }) => grant);

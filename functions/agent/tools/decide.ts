@@ -1,6 +1,6 @@
 import { type EqualCalls, hashOf, idOfHash } from "../../../shared/approvals/binding.ts";
 import type { JudgedCall } from "../../../shared/approvals/classes.ts";
-import { useGrant } from "../../../shared/approvals/grants.ts";
+import { findGrantFor, useGrant } from "../../../shared/approvals/grants.ts";
 import { type Decision, judge, policyOf } from "../../../shared/approvals/policy.ts";
 import { countOpen } from "../../../shared/approvals/requests.ts";
 import { durationMs } from "../../../shared/configuration/duration.ts";
@@ -97,6 +97,45 @@ export async function decideCalls(
 
 function loggedAs({ decision, why }: Decision): CallDecision {
   return { decision, why };
+}
+
+/**
+ * Plans calls that an earlier invocation was allowed to carry out, and may not have: not those that a rule denies by now, or
+ * whose grant was revoked. An answer for once still counts.
+ */
+export async function decideAgain(
+  { table }: Pick<Agent, "table">,
+  turn: TurnContext,
+  where: DecidingRun,
+  planned: readonly PlannedCall[],
+): Promise<PlannedCall[]> {
+  const { sessionKey, sessionId, run } = where;
+  const place = { sessionKey, sessionId, runId: run.runId };
+  const decided = planned.map(async (one): Promise<PlannedCall> => {
+    const before = Object.hasOwn(run.decisions?.calls ?? {}, one.call.id)
+      ? run.decisions?.calls[one.call.id]?.decision
+      : undefined;
+    if (one.by === "nobody" || one.by === "owner" || before === undefined) return one;
+    const { judged, equalHash } = bind(turn, one.call);
+    const findGrant = () => (before === "ask" ? Promise.resolve("") : findGrantFor(table, equalHash, place));
+    const { decision, why } = await judge(
+      policyOf(turn.configuration, turn.agentId),
+      judged,
+      wordsRead(run),
+      findGrant,
+    );
+    if (decision === "deny" || (decision === "ask" && before === "allow")) return withdrawn(one, why);
+    return one;
+  });
+  return Promise.all(decided);
+}
+
+/** A call that ends with an error instead of being carried out. */
+function withdrawn(one: PlannedCall, why: string): PlannedCall {
+  const error = `not run again: it was allowed, and no longer is (${why}). It may have run once`;
+  const { call, address } = one;
+  if (one.by !== "node") return { call, address, by: "nobody", error };
+  return { ...one, node: { ...one.node, start: async () => ({ error, origins: [] }) } };
 }
 
 /** The request of a call that waits already, as it was first shown. */

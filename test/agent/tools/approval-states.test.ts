@@ -204,12 +204,14 @@ describe("an answer", () => {
     expect([ran(), events("approval.resolved").map((one) => one.state)]).toEqual([0, ["void"]]);
   });
 
-  it("is void after the node's tool has changed (GHSA-hjvp-qhm6-wrh2: reuse)", async () => {
+  it.each([
+    ["the node's tool", { tools: [{ ...tool("probe"), inputSchema: { type: "object", required: ["x"] } }] }],
+    ["the node's token, behind the same name,", { tokenId: "another" }],
+  ])("is void after %s has changed (GHSA-hjvp-qhm6-wrh2: reuse)", async (_, change) => {
     await asked(probe);
     await answer("allow");
     const peer = (await on.state.table.query({ pk: "PEER#node" })).find(({ id }) => id === "pi")!;
-    const changed = [{ ...tool("probe"), inputSchema: { type: "object", required: ["x"] } }];
-    await on.state.table.put({ ...peer, tools: changed } as never);
+    await on.state.table.put({ ...peer, ...change } as never);
     await invoke();
     await on.state.table.put(peer as never);
     expect(ran()).toBe(0);

@@ -17,6 +17,8 @@ import {
   probe,
   ran,
   results,
+  runOf,
+  say,
   useApprovalBench,
 } from "../../agent/tools/approval-bench.ts";
 import { type Household, openHousehold } from "../household.ts";
@@ -24,6 +26,11 @@ import { type Household, openHousehold } from "../household.ts";
 /** Approval bypass: something runs that nobody allowed, or that is not what was allowed. Each test is an advisory or report. */
 
 const probing = (args: Record<string, unknown>) => ({ name: "pi__probe", arguments: args });
+
+async function revoke(of: string): Promise<void> {
+  const grants = (await listGrants(on.state.table)).filter(({ args }) => args.of === of);
+  for (const { id } of grants) await revokeGrant(on.state.table, id);
+}
 
 describe("a rule that allows `git status`", () => {
   const allowing: Policy = {
@@ -91,12 +98,30 @@ describe("what the owner has allowed", () => {
     expect([ran(), (await openHere()).length]).toEqual([0, 1]);
   });
 
-  it("OpenClaw 146517: does not run after it was revoked while a call of it waited for its machine", async () => {
+  it("OpenClaw 146517: does not run after it was revoked", async () => {
     await allowAlways({ of: "revoked" });
-    const [grant] = (await listGrants(on.state.table)).filter(({ args }) => args.of === "revoked");
-    await revokeGrant(on.state.table, grant?.id ?? "");
+    await revoke("revoked");
     await asked(probing({ of: "revoked" }));
     expect([ran(), (await openHere()).length]).toEqual([0, 1]);
+  });
+
+  it.each([
+    ["revoked", () => revoke("sent")],
+    ["forbidden", async () => approving({ rules: [{ id: "no", tool: "*probe", decision: "deny" }] })],
+  ])("OpenClaw 146517: does not run after it was %s between the commit and the dispatch", async (_, end) => {
+    await allowAlways({ of: "sent" });
+    for (let left = 1; (await runOf())?.phase !== "tools"; left++) {
+      otherSession();
+      on.replies = [{ toolCalls: [probing({ of: "sent" })] }];
+      await say("go");
+      await invoke({ left, calls: [] });
+    }
+    expect([ran(), (await runOf())?.pendingCount]).toEqual([0, 1]);
+    await end();
+    await invoke();
+    expect([ran(), await runOf()]).toEqual([0, undefined]);
+    expect(results(await on.bench.live(on.sessionKey))).toEqual([expect.stringContaining("no longer is")]);
+    await revoke("sent");
   });
 
   it("OpenClaw 78225: stays revoked when a use is counted at the same time", async () => {
