@@ -55,9 +55,7 @@ export async function judge(
   const asks = first("ask") ?? first("allow");
   const found = asks ? byRule(asks) : byDefault(policy, call, origins);
   const granted = found.decision === "ask" && !found.everyTime ? await findGrant() : undefined;
-  return granted === undefined
-    ? found
-    : { decision: "allow", why: `you have allowed exactly this (${granted})` };
+  return granted === undefined ? found : { decision: "allow", why: `your earlier answer ${granted}` };
 }
 
 function byRule({ id, decision, reason, everyTime }: ApprovalRule): Decision {
