@@ -10,7 +10,6 @@ import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { tellBudgets } from "../../shared/peers/tell-budgets.ts";
-import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { createSegments, removeNotes } from "../../shared/recall/segments.ts";
 import { watchInvocations } from "../../shared/runtime/faults.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
@@ -86,8 +85,7 @@ export function createAgent(world: World): Agent {
     prompts,
     promptCache: createPromptCache(prompts.bucket),
     history: createHistory({ table, bucket }),
-    recall: loadRecall({ table, bucket }, segments),
-    memories: loadMemories({ table, bucket, workspace }, segments),
+    ...loadMemories({ table, bucket, workspace }, segments),
     archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: recordFailures(sender, activity),

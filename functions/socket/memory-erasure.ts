@@ -51,18 +51,14 @@ export async function eraseFromDerived({ table, bucket }: Stores, erased: Erased
 }
 
 /** Notes with the memory are left out: the next recall reads their files. */
-function withoutText({ archives, notes }: Segment, without: Erased["without"]): Segment | undefined {
-  let isChanged = false;
+function withoutText({ archives, notes }: Segment, without: Erased["without"]): Segment {
   const left = archives.map((part) => ({
     ...part,
     turns: part.turns.flatMap((turn) => {
       const text = without(turn.text);
-      if (text === turn.text) return turn;
-      isChanged = true;
-      return text.trim() === "" ? [] : { ...turn, text };
+      return text === turn.text ? turn : text.trim() === "" ? [] : { ...turn, text };
     }),
   }));
   const kept = Object.entries(notes).filter(([, { text }]) => without(text) === text);
-  isChanged ||= kept.length < Object.keys(notes).length;
-  return isChanged ? { archives: left, notes: Object.fromEntries(kept) } : undefined;
+  return { archives: left, notes: Object.fromEntries(kept) };
 }

@@ -9,7 +9,6 @@ import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { createTokenVerifier } from "../../shared/peers/tokens.ts";
-import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { createSegments, removeNotes } from "../../shared/recall/segments.ts";
 import { watchInvocations } from "../../shared/runtime/faults.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
@@ -102,8 +101,7 @@ function createGateway(world: World): Gateway {
     bridges,
     sender: recordFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
     workspace,
-    recall: loadRecall({ table, bucket }, segments),
-    memories: loadMemories({ table, bucket, workspace }, segments),
+    ...loadMemories({ table, bucket, workspace }, segments),
     skills: createSkillLister(bucket),
     tokens: createTokenVerifier(table, now),
     connected: new Map(),

@@ -1,5 +1,5 @@
-import { dreamSettings } from "../../shared/dreaming/dream-settings.ts";
 import { type DreamState, readDream, recordIdle } from "../../shared/dreaming/dream-state.ts";
+import { dreamSettings } from "../../shared/dreaming/plan-dream.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { TimerEvent } from "../../shared/world/world.ts";
 import type { Timer } from "./timer.ts";

@@ -2,8 +2,8 @@ import type { DreamVerdict, Memory } from "../protocol/memory-schemas.ts";
 import { termsOf } from "../recall/words.ts";
 import { findSecret } from "../runtime/secret-shapes.ts";
 import { promptFiles } from "../workspace/workspace-paths.ts";
-import type { DreamSettings } from "./dream-settings.ts";
 import type { Promotion } from "./dream-texts.ts";
+import type { DreamSettings } from "./plan-dream.ts";
 import { type RecallHit, type Signals, scoreOf, signalsOf } from "./recall-signals.ts";
 
 /** A memory that was recalled. */
@@ -100,9 +100,8 @@ function isPresent(text: string, present: readonly ReadonlySet<string>[]): boole
   return present.some((line) => [...words].filter((word) => line.has(word)).length / words.size >= sameWords);
 }
 
-function rounded(score: number): number {
-  return Math.round(score * 1000) / 1000;
-}
+/** A score as it is shown. */
+export const rounded = (score: number): number => Math.round(score * 1000) / 1000;
 
 /** Bounds of a promoted memory's length. A Chinese, Japanese, Korean or Thai character counts twice, because it carries more. */
 const minLength = 12;

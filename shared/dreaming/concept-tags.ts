@@ -4,32 +4,18 @@ import { plainText } from "../recall/words.ts";
 const words = (text: string) => text.split(" ");
 
 /** Technical terms that come before all other words, in several languages: lower case, without accents. */
-const techTerms: ReadonlySet<string> = new Set([
-  ...words(
-    "api aws backup bug build cache certificate cloud cluster compiler container cron dashboard database deploy",
+const techTerms: ReadonlySet<string> = new Set(
+  words(
+    "api aws backup bug build cache certificate cloud cluster compiler container cron dashboard database deploy " +
+      "deployment dns docker email endpoint firewall git github gitlab javascript kubernetes lambda latency linux login " +
+      "migration model network nginx node openai password pipeline postgres postgresql production protocol python query " +
+      "queue redis release repository restore rollback router rust schedule schema script security server sqlite ssh " +
+      "staging storage telegram test token typescript update upgrade vpn webhook whatsapp wifi anthropic bedrock claude " +
+      "gemini llama ollama slack discord terraform webpack windows macos android respaldo migracion despliegue servidor " +
+      "contrasena seguridad actualizacion consulta red copia base sauvegarde serveur reseau securite datensicherung " +
+      "sicherung datenbank netzwerk sicherheit anmeldung",
   ),
-  ...words(
-    "deployment dns docker email endpoint firewall git github gitlab javascript kubernetes lambda latency linux",
-  ),
-  ...words(
-    "login migration model network nginx node openai password pipeline postgres postgresql production protocol",
-  ),
-  ...words(
-    "python query queue redis release repository restore rollback router rust schedule schema script security",
-  ),
-  ...words(
-    "server sqlite ssh staging storage telegram test token typescript update upgrade vpn webhook whatsapp wifi",
-  ),
-  ...words(
-    "anthropic bedrock claude gemini llama ollama slack discord terraform webpack windows macos android",
-  ),
-  ...words(
-    "respaldo migracion despliegue servidor contrasena seguridad actualizacion consulta red copia base",
-  ),
-  ...words(
-    "sauvegarde serveur reseau securite datensicherung sicherung datenbank netzwerk sicherheit anmeldung",
-  ),
-]);
+);
 
 /** The same for scripts without spaces between words. */
 const unspacedTerms: readonly string[] = words(
@@ -40,22 +26,13 @@ const unspacedTerms: readonly string[] = words(
 const noTags: ReadonlySet<string> = new Set([
   ...stopWords,
   ...words(
-    "always never often sometimes today tomorrow yesterday now then soon later user users human person people",
+    "always never often sometimes today tomorrow yesterday now then soon later user users human person people thing " +
+      "things something anything everything nothing like likes liked want wants wanted need needs use uses used said " +
+      "says say tell told know knows known make makes made one two three new old good well also please thanks siempre " +
+      "nunca hoy manana ayer ahora luego pronto usuario persona gente cosa cosas gusta quiere necesita usa dice dijo " +
+      "sabe hace hizo nuevo viejo bueno bien gracias favor src lib dist bin tmp var usr etc opt home node_modules index " +
+      "main mod html css json yaml yml toml http https www com org net file files folder path",
   ),
-  ...words(
-    "thing things something anything everything nothing like likes liked want wants wanted need needs use uses used",
-  ),
-  ...words(
-    "said says say tell told know knows known make makes made one two three new old good well also please thanks",
-  ),
-  ...words(
-    "siempre nunca hoy manana ayer ahora luego pronto usuario persona gente cosa cosas gusta quiere necesita usa",
-  ),
-  ...words("dice dijo sabe hace hizo nuevo viejo bueno bien gracias favor"),
-  ...words(
-    "src lib dist bin tmp var usr etc opt home node_modules index main mod html css json yaml yml toml http https www",
-  ),
-  ...words("com org net file files folder path"),
 ]);
 
 /** Maximum tags of a memory, and bounds of a tag's length. A tag in a script without spaces may be shorter. */

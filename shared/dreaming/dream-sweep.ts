@@ -8,8 +8,7 @@ import { log, logError } from "../runtime/log.ts";
 import type { Workspace } from "../workspace/workspace-files.ts";
 import { inGroups } from "../world/in-groups.ts";
 import type { Bucket, Schedules, Table } from "../world/world.ts";
-import { type Candidate, chooseMemories, promotedReason, secretReason } from "./choose-memories.ts";
-import { dreamSettings } from "./dream-settings.ts";
+import { type Candidate, chooseMemories, promotedReason, rounded, secretReason } from "./choose-memories.ts";
 import {
   acquireDream,
   type BegunSweep,
@@ -19,7 +18,7 @@ import {
   releaseDream,
 } from "./dream-state.ts";
 import { diaryEntry, dreamedSection, withDiaryEntry, withDreamed } from "./dream-texts.ts";
-import { type DreamConfiguration, scheduleDream } from "./plan-dream.ts";
+import { type DreamConfiguration, dreamSettings, scheduleDream } from "./plan-dream.ts";
 import { listRecalls, recallsByMemory, recallWindowMs } from "./recall-events.ts";
 
 /** The dependencies of a sweep. */
@@ -195,8 +194,4 @@ async function commitSweep(
     logError("dream.history", error, { agentId });
     return undefined;
   }
-}
-
-function rounded(score: number): number {
-  return Math.round(score * 1000) / 1000;
 }

@@ -6,7 +6,7 @@ import type { DreamRun, SweepOutcome } from "./dream-sweep.ts";
 /** The sweep of memories; its code is loaded on first use. */
 export function loadSweep({ table, bucket, schedules }: Pick<World, "table" | "bucket" | "schedules">) {
   const workspace = openWorkspace(bucket);
-  const memories = loadMemories({ table, bucket, workspace });
+  const { memories } = loadMemories({ table, bucket, workspace });
   return async (run: DreamRun): Promise<SweepOutcome | undefined> => {
     const { sweepMemories } = await import("./dream-sweep.ts");
     return sweepMemories({ table, bucket, schedules, workspace, memories: await memories() }, run);

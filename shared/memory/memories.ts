@@ -17,22 +17,18 @@ import {
   supersede,
 } from "./memory-store.ts";
 
+const operations = {
+  ...{ remember, recall, recallEach, read: readMemory, forget, supersede },
+  ...{ withoutForgotten, keepExtracted, recordAdded, removeForgotten },
+};
+
 type Rest<F> = F extends (store: MemoryStore, ...rest: infer R) => infer T ? (...rest: R) => T : never;
+type Operations = { [Name in keyof typeof operations]: Rest<(typeof operations)[Name]> };
 
 /** The operations on memories: see the functions of these names. */
-export interface Memories extends MemoryStore {
-  remember: Rest<typeof remember>;
-  recall: Rest<typeof recall>;
-  recallEach: Rest<typeof recallEach>;
-  read: Rest<typeof readMemory>;
-  forget: Rest<typeof forget>;
-  supersede: Rest<typeof supersede>;
+export interface Memories extends MemoryStore, Operations {
   /** The content of a file without a memory. */
   without: typeof withoutMemory;
-  withoutForgotten: Rest<typeof withoutForgotten>;
-  keepExtracted: Rest<typeof keepExtracted>;
-  recordAdded: Rest<typeof recordAdded>;
-  removeForgotten: Rest<typeof removeForgotten>;
 }
 
 export type { MemoryUse };
@@ -45,22 +41,9 @@ export function openMemories(
     files: openMemoryFiles(bucket, workspace, segments),
     ledger: openLedger(table),
   };
-  const of = <R extends unknown[], T>(use: (store: MemoryStore, ...rest: R) => T) =>
-    use.bind(undefined, store);
-  return {
-    ...store,
-    remember: of(remember),
-    recall: of(recall),
-    recallEach: of(recallEach),
-    read: of(readMemory),
-    forget: of(forget),
-    supersede: of(supersede),
-    without: withoutMemory,
-    withoutForgotten: of(withoutForgotten),
-    keepExtracted: of(keepExtracted),
-    recordAdded: of(recordAdded),
-    removeForgotten: of(removeForgotten),
-  };
+  const all: [string, (store: MemoryStore, ...rest: never[]) => unknown][] = Object.entries(operations);
+  const bound = all.map(([name, use]) => [name, use.bind(undefined, store)]);
+  return { ...store, ...(Object.fromEntries(bound) as Operations), without: withoutMemory };
 }
 
 /** Maximum number of memories of one extraction or file whose origin is recorded. */

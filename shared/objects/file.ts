@@ -145,7 +145,8 @@ function nodeTouches(host: string, tool: string, args: Fields, result: Fields, c
   if (isImage) return [{ host, path, change: { kind: "content", content: null, generator: "tool" } }];
   // A node counts all lines of a file only after it has shown its end.
   if (!isText(result.content) || result.lines !== result.totalLines) return [seen(host, path)];
-  const content = withoutNumbers(result.content);
+  // A node numbers each line, with a tab after the number.
+  const content = result.content.replace(/^\d+\t/gm, "");
   return [{ host, path, change: { kind: "content", content, generator: "tool" } }];
 }
 
@@ -172,11 +173,6 @@ function foundPaths(tool: string, args: Fields, result: Fields): string[] {
 function editOf({ oldString, newString, replaceAll }: Fields): Change | undefined {
   if (!isText(oldString) || !isText(newString)) return undefined;
   return { kind: "edit", oldString, newString, replaceAll: replaceAll === true };
-}
-
-/** The lines that a node's Read returned, without the number and tab before each. */
-function withoutNumbers(content: string): string {
-  return content.replace(/^\d+\t/gm, "");
 }
 
 type Fields = Partial<Record<string, unknown>>;

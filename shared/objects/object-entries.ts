@@ -88,16 +88,18 @@ function sessionEntry(conversation: Conversation, prompt: ObjectEntry | undefine
   const always = [...(prompt ? [prompt.id] : []), chatId(sessionId)];
   const promptVersions = versionsOf(prompt?.moments ?? []);
   const promptsAt = (n: number) => promptVersions.filter(({ message }) => message <= n);
-  const states = lazily(() => {
-    const found: { sets: ObjectSets; moment: Moment }[] = [];
+  let made: { sets: ObjectSets; moment: Moment }[] | undefined;
+  const states = () => {
+    if (made) return made;
+    made = [];
     const isNew = new Set(promptVersions.map(({ message }) => message));
     for (const [i, { timestamp: at }] of messages.entries()) {
       const sets = setsAt(i + 1);
-      if (sets === found.at(-1)?.sets && !isNew.has(i + 1)) continue;
-      found.push({ sets, moment: { version_no: found.length + 1, message: i + 1, at } });
+      if (sets === made.at(-1)?.sets && !isNew.has(i + 1)) continue;
+      made.push({ sets, moment: { version_no: made.length + 1, message: i + 1, at } });
     }
-    return found;
-  });
+    return made;
+  };
   return {
     id: sessionObjectId(sessionKey),
     type: "session",
@@ -114,15 +116,6 @@ function sessionEntry(conversation: Conversation, prompt: ObjectEntry | undefine
       const shown = { ...sets, active: [...always, ...sets.active] };
       return sessionObject(conversation, moment, refs, shown);
     },
-  };
-}
-
-/** Makes a value on its first use. */
-function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
   };
 }
 

@@ -3,8 +3,8 @@ import { logError } from "../runtime/log.ts";
 import { listArchives, readArchive } from "../session/archive.ts";
 import { inGroups } from "../world/in-groups.ts";
 import type { Bucket } from "../world/world.ts";
-import type { ArchivedPart, Segment, Turn } from "./segment.ts";
-import { isFormer, maxCharacters, type Segments, type StoredSegment } from "./segments.ts";
+import type { ArchivedPart, Turn } from "./segment.ts";
+import { isFormer, maxCharacters, type Segments, type StoredSegment, sizeOfTurn } from "./segments.ts";
 import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
 import { numberTurns } from "./turns-of.ts";
 
@@ -113,10 +113,10 @@ export function removeArchives(
   agentId: string,
   isGone: (part: ArchivedPart) => boolean,
 ): Promise<number> {
-  return segments.edit(agentId, ({ archives, notes }): Segment | undefined => {
-    const left = archives.filter((part) => !isGone(part));
-    return left.length < archives.length ? { archives: left, notes } : undefined;
-  });
+  return segments.edit(agentId, ({ archives, notes }) => ({
+    archives: archives.filter((part) => !isGone(part)),
+    notes,
+  }));
 }
 
 /** An archive's name in its segment. */
@@ -148,12 +148,12 @@ function split(turns: readonly Turn[]): Turn[][] {
   const parts: Turn[][] = [[]];
   let characters = 0;
   for (const turn of turns) {
-    if (characters > 0 && characters + turn.text.length > maxCharacters / 2) {
+    if (characters + sizeOfTurn(turn) > maxCharacters && characters > 0) {
       parts.push([]);
       characters = 0;
     }
     parts.at(-1)?.push(turn);
-    characters += turn.text.length;
+    characters += sizeOfTurn(turn);
   }
   return parts;
 }

@@ -7,10 +7,7 @@ const fusionConstant = 60;
  * @param keyOf equal for the same thing in two orders
  * @returns best first; equal scores in the order of first occurrence
  */
-export function fuseRanks<T>(
-  orders: readonly (readonly T[])[],
-  keyOf: (one: T) => unknown,
-): { one: T; score: number }[] {
+export function fuseRanks<T>(orders: readonly (readonly T[])[], keyOf: (one: T) => unknown): T[] {
   const fused = new Map<unknown, { one: T; score: number }>();
   for (const order of orders)
     for (const [place, one] of order.entries()) {
@@ -18,5 +15,5 @@ export function fuseRanks<T>(
       known.score += (fusionConstant + 1) / (fusionConstant + 1 + place);
       fused.set(keyOf(one), known);
     }
-  return [...fused.values()].sort((a, b) => b.score - a.score);
+  return [...fused.values()].sort((a, b) => b.score - a.score).map(({ one }) => one);
 }

@@ -11,14 +11,6 @@ export interface Preview {
 
 const word = /[\p{L}\p{N}\p{M}]+/gu;
 
-/** The first `max` characters of a text, and `…` when there is more. */
-export function beginning(text: string, max: number): Preview {
-  // A character has at most two UTF-16 units.
-  const characters = [...text.slice(0, 2 * max + 2)];
-  if (characters.length <= max) return { text, truncated: false };
-  return { text: `${characters.slice(0, max).join("")}…`, truncated: true };
-}
-
 /**
  * The part of a text around a place, at most `max` characters. `…` marks omissions.
  * @param place in UTF-16 units

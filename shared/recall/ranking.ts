@@ -48,8 +48,11 @@ export function rankTurns(
 ): RankedTurn[] {
   const windows = indexes.map(openWindows);
   const total = indexes.reduce((sum, { turns }) => sum + turns.length, 0);
-  const mean = (lengths: (of: Windows) => Iterable<number>) =>
-    Math.max(1, windows.reduce((all, of) => all + sum(lengths(of)), 0) / Math.max(1, total));
+  const mean = (lengths: (of: Windows) => Iterable<number>) => {
+    let sum = 0;
+    for (const of of windows) for (const length of lengths(of)) sum += length;
+    return Math.max(1, sum / Math.max(1, total));
+  };
   const means = { window: mean((of) => of.lengths), own: mean((of) => of.index.lengths) };
   let whole = 0;
   for (const term of questionTerms(question)) {
@@ -196,9 +199,3 @@ function minOfBest(scores: Float64Array, limit: number): number {
 }
 
 const bestFirst = (a: RankedTurn, b: RankedTurn) => b.score - a.score || b.turn.ts - a.turn.ts;
-
-function sum(values: Iterable<number>): number {
-  let all = 0;
-  for (const value of values) all += value;
-  return all;
-}

@@ -1,7 +1,7 @@
 import { joinOrigins } from "../origins/origins.ts";
 import type { Bucket, Table } from "../world/world.ts";
 import { addArchives, archiveName, removeArchives } from "./archived-turns.ts";
-import { beginning, densestPlace, type Preview, partAround } from "./preview.ts";
+import { densestPlace, type Preview, partAround } from "./preview.ts";
 import { firstTime, questionTerms, type RankedTurn, rankTurns } from "./ranking.ts";
 import type { Turn } from "./segment.ts";
 import { createSegments } from "./segments.ts";
@@ -114,7 +114,7 @@ function readConversation(said: SaidTurns, request: ReadRequest): ReadPart | und
   const shown = newest ? wanted.slice(-limit) : wanted.slice(0, limit);
   return {
     conversation: summary(turns),
-    entries: shown.map((turn) => ({ turn, preview: beginning(turn.text, preview) })),
+    entries: shown.map((turn) => ({ turn, preview: partAround(turn.text, 0, preview) })),
     truncated: wanted.length > shown.length,
   };
 }

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { logError } from "../runtime/log.ts";
 import { inGroups } from "../world/in-groups.ts";
 import { type Bucket, type ListedObject, PreconditionFailed } from "../world/world.ts";
-import type { ArchivedPart, Segment } from "./segment.ts";
+import type { ArchivedPart, Segment, Turn } from "./segment.ts";
 
 /** Maximum characters in one object; a quarter with more has several. A function of 256 MB parses it in a quarter second. */
 export const maxCharacters = 4_000_000;
@@ -33,11 +33,11 @@ export interface Segments {
    */
   add(agentId: string, added: Partial<Segment>): Promise<void>;
   /**
-   * Changes all segments. @param change returns the new segment, or undefined when it stays as it is
+   * Changes all segments.
    * @returns the number of changed objects
    * @throws after too many conflicts
    */
-  edit(agentId: string, change: (segment: Readonly<Segment>) => Segment | undefined): Promise<number>;
+  edit(agentId: string, change: (segment: Readonly<Segment>) => Segment): Promise<number>;
   /** Moves the contents of an earlier release's objects (one for each archive, one for all notes) into quarters. */
   settle(agentId: string): Promise<void>;
 }
@@ -151,13 +151,13 @@ async function write(bucket: Bucket, { key, etag, archives, notes }: StoredSegme
 async function editOne(
   bucket: Bucket,
   stored: StoredSegment,
-  change: (segment: Readonly<Segment>) => Segment | undefined,
+  change: (segment: Readonly<Segment>) => Segment,
 ): Promise<boolean> {
   let known = stored;
   for (let conflicts = 0; conflicts < maxConflicts; conflicts++) {
-    const changed = change(known);
-    if (!changed) return false;
-    if (await write(bucket, { ...known, ...changed })) return true;
+    const changed = { ...known, ...change(known) };
+    if (JSON.stringify(changed) === JSON.stringify(known)) return false;
+    if (await write(bucket, changed)) return true;
     known = await load(bucket, known.key);
   }
   throw new Error(`${stored.key} was changed by other writers ${maxConflicts} times`);
@@ -228,10 +228,11 @@ function sizeOf({ archives, notes }: Readonly<Segment>): number {
   return archives.reduce((sum, part) => sum + sizeOfPart(part), ofNotes);
 }
 
-/** With about a hundred characters for the fields of a turn. */
-function sizeOfPart({ turns }: ArchivedPart): number {
-  return turns.reduce((sum, { text }) => sum + text.length + 100, 0);
-}
+const sizeOfPart = ({ turns }: ArchivedPart): number =>
+  turns.reduce((sum, turn) => sum + sizeOfTurn(turn), 0);
+
+/** With about a hundred characters for its other fields. */
+export const sizeOfTurn = ({ text }: Turn): number => text.length + 100;
 
 /** Removes the copies of notes. */
 export async function removeNotes(
@@ -239,10 +240,9 @@ export async function removeNotes(
   agentId: string,
   paths: readonly string[],
 ): Promise<void> {
-  await segments.edit(agentId, ({ archives, notes }): Segment | undefined => {
-    const left = Object.entries(notes).filter(([path]) => !paths.includes(path));
-    return left.length < Object.keys(notes).length
-      ? { archives, notes: Object.fromEntries(left) }
-      : undefined;
-  });
+  const isLeft = ([path]: [string, unknown]) => !paths.includes(path);
+  await segments.edit(agentId, ({ archives, notes }) => ({
+    archives,
+    notes: Object.fromEntries(Object.entries(notes).filter(isLeft)),
+  }));
 }

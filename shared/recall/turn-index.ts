@@ -36,8 +36,6 @@ export interface TurnIndex {
   add(conversation: Passage, turns: readonly Turn[]): void;
   /** Whether the index has this message of a conversation. */
   has(sessionId: string, n: number): boolean;
-  /** Approximate memory use, in bytes. */
-  bytes(): number;
 }
 
 export const placeOf = (posting: number): number => posting >> countBits;
@@ -55,8 +53,6 @@ export function createTurnIndex(timezone: string): TurnIndex {
   const byDayTerm = new Map<string, number[]>();
   const days = new Map<number, readonly string[]>();
   const numbers = new Map<string, Set<number>>();
-  let characters = 0;
-  let postings = 0;
   const dayOf = (ts: number) => {
     const quarter = Math.floor(ts / quarterMs);
     const known = days.get(quarter) ?? termsOf(dayInWords(ts, timezone));
@@ -71,8 +67,6 @@ export function createTurnIndex(timezone: string): TurnIndex {
     for (const term of day) push(byDayTerm, term, place);
     lengths.push(terms.length);
     dayLengths.push(day.length);
-    characters += turn.text.length;
-    postings += terms.length + day.length;
   };
   return {
     turns,
@@ -90,7 +84,6 @@ export function createTurnIndex(timezone: string): TurnIndex {
         addTurn(conversation, turn);
       }
     },
-    bytes: () => 2 * characters + 10 * postings + 150 * byTerm.size + 200 * turns.length,
   };
 }
 

@@ -13,7 +13,6 @@ import type { Configuration } from "../../shared/configuration/schema.ts";
 import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
-import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { findArchives, readArchive } from "../../shared/session/archive.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
@@ -153,8 +152,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         prompts,
         promptCache: createPromptCache(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
-        recall: loadRecall({ table: mortalTable, bucket: prompts.bucket }),
-        memories: loadMemories({
+        ...loadMemories({
           table: mortalTable,
           bucket: prompts.bucket,
           workspace: openWorkspace(prompts.bucket),

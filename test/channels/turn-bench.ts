@@ -26,7 +26,6 @@ import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
-import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { toState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
 import { openBook } from "../../shared/spend/book.ts";
@@ -259,8 +258,7 @@ export class TurnBench {
       broadcast: createBroadcast(table, sockets, Date.now),
       workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
-      recall: loadRecall({ table, bucket: prompts.bucket }),
-      memories: loadMemories({ table, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) }),
+      ...loadMemories({ table, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) }),
       archivedResults: createArchivedResults(prompts.bucket),
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),
       channels: sender,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaults } from "../../shared/configuration/defaults.ts";
-import { dreamPlan, dreamSettings, nextSweep } from "../../shared/dreaming/dream-settings.ts";
+import { dreamPlan, dreamSettings, nextSweep } from "../../shared/dreaming/plan-dream.ts";
 import { type RecallHit, scoreOf, signalsOf } from "../../shared/dreaming/recall-signals.ts";
 
 const dayMs = 86_400_000;

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { beginning, densestPlace, partAround } from "../../shared/recall/preview.ts";
+import { densestPlace, partAround } from "../../shared/recall/preview.ts";
 import { termsOf } from "../../shared/recall/words.ts";
 
 const digits = "0123456789";
 
 describe("a preview", () => {
   it("of the beginning marks what is missing, and counts characters, not UTF-16 units", () => {
-    expect(beginning(digits, 10)).toEqual({ text: digits, truncated: false });
-    expect(beginning(digits, 4)).toEqual({ text: "0123…", truncated: true });
-    expect(beginning("🦊🦊🦊", 3)).toEqual({ text: "🦊🦊🦊", truncated: false });
-    expect(beginning("🦊🦊🦊", 2)).toEqual({ text: "🦊🦊…", truncated: true });
+    expect(partAround(digits, 0, 10)).toEqual({ text: digits, truncated: false });
+    expect(partAround(digits, 0, 4)).toEqual({ text: "0123…", truncated: true });
+    expect(partAround("🦊🦊🦊", 0, 3)).toEqual({ text: "🦊🦊🦊", truncated: false });
+    expect(partAround("🦊🦊🦊", 0, 2)).toEqual({ text: "🦊🦊…", truncated: true });
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { conceptTags } from "../../../shared/dreaming/concept-tags.ts";
 import { readDream } from "../../../shared/dreaming/dream-state.ts";
 import { listRecalls, type RecallEvent } from "../../../shared/dreaming/recall-events.ts";
 import type { Memories } from "../../../shared/memory/memories.ts";
-import { liveSessionKeys } from "../../../shared/recall/live-turns.ts";
+import { liveSessionKeys } from "../../../shared/recall/visible-turns.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import { messageCount } from "../../../shared/session/state.ts";
 import { checkReadable } from "../../../shared/workspace/privacy.ts";

@@ -51,9 +51,7 @@ export async function answerRecall(request: RecallRequest, context: ToolCallCont
         .map(({ turn }) => ({ key: keyOf(turn), turn, date: dateOf(turn.ts) })),
     ),
   ];
-  const hits = fuseRanks(orders, ({ key }) => key)
-    .slice(0, request.limit)
-    .map(({ one }) => one);
+  const hits = fuseRanks(orders, ({ key }) => key).slice(0, request.limit);
   const terms = new Set(request.queries.flatMap(questionTerms));
   const { shown, origins } = show(hits, turns.around, terms, { rules: keyRules(configuration), timezone });
   const counted = request.queries.map((query, i) => {

@@ -1,6 +1,5 @@
 import { dreamKinds } from "../../../shared/dreaming/choose-memories.ts";
-import { dreamSettings } from "../../../shared/dreaming/dream-settings.ts";
-import { planDream } from "../../../shared/dreaming/plan-dream.ts";
+import { dreamSettings, planDream } from "../../../shared/dreaming/plan-dream.ts";
 import { recallEvent, recordRecall } from "../../../shared/dreaming/recall-events.ts";
 import type { RecalledMemory } from "../../../shared/memory/memory-store.ts";
 import { logError } from "../../../shared/runtime/log.ts";

@@ -1,5 +1,5 @@
-import { dreamSettings } from "../../../shared/dreaming/dream-settings.ts";
 import { readDream } from "../../../shared/dreaming/dream-state.ts";
+import { dreamSettings } from "../../../shared/dreaming/plan-dream.ts";
 import type { Memories, MemoryUse } from "../../../shared/memory/memories.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { DreamResults, MemoryResults, MemorySource } from "../../../shared/protocol/memory-schemas.ts";

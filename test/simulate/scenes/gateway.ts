@@ -8,7 +8,7 @@ import type { World } from "../../../shared/world/world.ts";
 export function gatewayOf(world: World): Gateway {
   const { table, bucket, secrets, now } = world;
   const workspace = openWorkspace(bucket);
-  const memories = loadMemories({ table, bucket, workspace });
+  const { memories } = loadMemories({ table, bucket, workspace });
   const configuration = openConfiguration(table, secrets, { now });
   return { ...world, configuration, workspace, memories } as unknown as Gateway;
 }
