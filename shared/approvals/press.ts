@@ -7,24 +7,19 @@ import type {
   PressOutcome,
   TextForm,
 } from "../channels/channel.ts";
-import { checkAccess } from "../channels/inbound/admission.ts";
+import { type Admitting, checkAccess } from "../channels/inbound/admission.ts";
 import { senderRole } from "../channels/inbound/sender-role.ts";
-import type { ConfigurationStore } from "../configuration/store.ts";
 import type { AnswerResult, Approval, ApprovalState } from "../protocol/approvals.ts";
 import { log } from "../runtime/log.ts";
-import type { Table, WakeAgent } from "../world/world.ts";
+import type { WakeAgent } from "../world/world.ts";
 import { answerRequest } from "./answer.ts";
 import { answerOfButton, closedQuestion, outcomeText, questionIds, requestOfButton } from "./question.ts";
 import { readRequest } from "./requests.ts";
 
 /** The dependencies of answering by buttons. */
-export interface PressTools {
-  table: Table;
+export interface PressTools extends Admitting {
   wake: WakeAgent;
   sender: Pick<ChannelSender, "close" | "deliver">;
-  configuration: Pick<ConfigurationStore, "load">;
-  /** Epoch ms. */
-  now: () => number;
 }
 
 /**

@@ -9,9 +9,10 @@ import { openClient } from "../support/peer.ts";
 import { newFolder } from "../support/run/test-folders.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-const adminMethods = Object.entries(methodTable).flatMap(([method, { scope }]) =>
-  scope === "admin" ? [method] : [],
-);
+const methodsOf = (wanted: "admin" | "approve") =>
+  Object.entries(methodTable).flatMap(([method, { scope }]) => (scope === wanted ? [method] : []));
+const adminMethods = methodsOf("admin");
+const approveMethods = methodsOf("approve").sort();
 
 /** A gateway, the folder of a user who has run `gsv init` for it, and how this user gets admin rights. */
 interface Place {
@@ -88,6 +89,25 @@ describe.each([
       expect({ method, ok, code: error?.code }).toEqual({ method, ok: false, code: 403 });
     }
     peer.close();
+  });
+
+  it("a shell may answer requests, revoke grants and raise budgets, which needs the scope approve", async () => {
+    const owner = await openClient(place.url, await place.administer(), "maker");
+    const made = await owner.call<{ token: string }>("token.create", { name: "reader", scopes: ["client"] });
+    const shell = await openClient(place.url, await tokenOf(place.home), "shell");
+    const reader = await openClient(place.url, made.token, "reader");
+    const hash = "0".repeat(64);
+    const calls = {
+      "approval.answer": { params: { id: "a".repeat(16), hash, decision: "allow" }, code: 404 },
+      "budget.raise": { params: { id: "none", usd: 1, raiseId: "once" }, code: 404 },
+      "grant.revoke": { params: { id: "none" }, code: undefined },
+    };
+    expect(Object.keys(calls).sort()).toEqual(approveMethods);
+    for (const [method, { params, code }] of Object.entries(calls)) {
+      expect((await reader.request(method, params)).error, method).toMatchObject({ code: 403 });
+      expect([method, (await shell.request(method, params)).error?.code]).toEqual([method, code]);
+    }
+    for (const peer of [owner, shell, reader]) await peer.close();
   });
 
   it("a command without a terminal says how to get admin rights", async () => {

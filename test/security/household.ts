@@ -15,6 +15,9 @@ import { clientParams, openNode, Peer } from "../support/peer.ts";
 export const channel = "mychat";
 /** Results of the node's tool and of its logs. */
 export const ran = "the machine has run it";
+/** Has the model run a command on the machine, and how it hears that it has no such tool. */
+export const bash = "call laptop__Bash";
+export const notFound = /Tool not found: laptop__Bash/;
 export const logged = "a line of the machine's log";
 
 /** A message on the channel: its sender and room. Without a room it is a direct message. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { channel, type Household, openHousehold, ran } from "./household.ts";
+import { bash, channel, type Household, notFound, openHousehold, ran } from "./household.ts";
 
 /** Exec by non-owners: a sender who may write to the agent makes it run commands on the owner's machine (CWE-862). */
 
@@ -8,9 +8,6 @@ beforeAll(async () => {
   house = await openHousehold();
 });
 afterAll(() => house.close());
-
-const bash = "call laptop__Bash";
-const notFound = /Tool not found: laptop__Bash/;
 
 describe("a guest", () => {
   it("is offered no tool and no name of a machine, and such a call of the model is refused", async () => {

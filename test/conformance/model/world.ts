@@ -21,8 +21,6 @@ export interface Crew {
   members: readonly Member[];
   /** Whether others wait for one's work. Work that continues after its function has ended may never finish. */
   isAtWork: boolean;
-  /** The crews that differ in one process, by the removed and the added process. */
-  next: Map<number, Crew>;
 }
 
 export interface Schedule {
@@ -89,25 +87,15 @@ export class Parts {
   crew(members: readonly Member[]): Crew {
     const sorted = [...members].sort((a, b) => a.id - b.id);
     const isAtWork = sorted.some(({ node }) => node.ended === undefined);
-    return this.crews.of(sorted.map(({ id }) => id).join(), (id) => ({
-      id,
-      members: sorted,
-      isAtWork,
-      next: new Map(),
-    }));
+    return this.crews.of(sorted.map(({ id }) => id).join(), (id) => ({ id, members: sorted, isAtWork }));
   }
 
   /** The crew after one process was removed, added or replaced. */
   exchange(crew: Crew, gone: Member | undefined, come: Member | undefined): Crew {
-    const name = (gone ? gone.id + 1 : 0) * maxIds + (come ? come.id + 1 : 0);
-    const known = crew.next.get(name);
-    if (known) return known;
     const members = [...crew.members];
     if (gone) members.splice(members.indexOf(gone), 1);
     if (come) members.push(come);
-    const next = this.crew(members);
-    crew.next.set(name, next);
-    return next;
+    return this.crew(members);
   }
 
   outside(parts: Omit<Outside, "id">): Outside {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Approval } from "../../../shared/protocol/approvals.ts";
-import { type Household, openHousehold, ran } from "../household.ts";
+import { bash, type Household, notFound, openHousehold, ran } from "../household.ts";
 
 /** Queued rights: a message that waits behind another's runs with that other's rights (CWE-863). */
 
@@ -10,8 +10,6 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-const bash = "call laptop__Bash";
-const notFound = /Tool not found: laptop__Bash/;
 const room = "workshop";
 
 /** Lets the model answer the message that makes it wait, once it has got it. */
