@@ -224,7 +224,7 @@ describe("docs/reference/storage-layout.md", () => {
 
   it("names every folder under payloads/ that the functions use", () => {
     const folders = new Set([...code.matchAll(/payloads\/(\w+)\//g)].map(([whole]) => whole));
-    expect(folders.size).toBe(5);
+    expect(folders.size).toBe(6);
     expect([...folders].filter((folder) => !layout.includes(`\`${folder}`))).toEqual([]);
   });
 

@@ -91,6 +91,10 @@ export function createAgent(world: World): Agent {
     channels: recordFailures(sender, activity),
     fetchAttachment: createFetchAttachment({ channels, configuration, secrets, bridges, guardedFetch }),
     guardedFetch,
+    searchWeb: async (...asked) => {
+      const { searchWeb } = await import("./web/search-web.ts");
+      return searchWeb(await configuration.load(), secrets, ...asked);
+    },
     transcribe: createTranscribe({ configuration, secrets, book }),
     now,
   };

@@ -14,6 +14,7 @@ import type { FetchAttachment } from "./fetch-attachment.ts";
 import type { CallModel } from "./model/model-call.ts";
 import type { Transcribe } from "./model/transcription.ts";
 import type { ArchivedResults } from "./objects/archived-results.ts";
+import type { SearchWeb } from "./web/search-web.ts";
 
 /** The dependencies of the agent function, built once at cold start. */
 export interface Agent {
@@ -36,6 +37,7 @@ export interface Agent {
   channels: ChannelSender;
   fetchAttachment: FetchAttachment;
   guardedFetch: GuardedFetch;
+  searchWeb: SearchWeb;
   transcribe: Transcribe;
   now: () => number;
 }

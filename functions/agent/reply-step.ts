@@ -78,7 +78,8 @@ async function applyCalls(
   const { sessionKey } = writer;
   const { turn } = prepared;
   const where = { ...writer.state, run };
-  const planned = await decideCalls(agent, turn, where, await planCalls(agent, sessionKey, turn, run, reply));
+  const calls = await planCalls(agent, sessionKey, turn, run, reply);
+  const planned = await decideCalls(agent, turn, where, calls, prepared.request.messages);
   const now = agent.now();
   const pending = pendingCalls(planned, now);
   const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);

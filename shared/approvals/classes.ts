@@ -12,6 +12,8 @@ export interface JudgedCall {
   /** The tool's name on its node; the same as `tool` for the gateway's own tools. */
   bareName: string;
   args: Readonly<Record<string, unknown>>;
+  /** Whether a person or a page of the conversation named the address that it opens. */
+  isQuoted?: boolean;
 }
 
 /** The gateway's own tools; `test/approvals/classes.test.ts` finds a missing one. A tool with actions has a class for each. */
@@ -38,6 +40,8 @@ const ofGateway: Readonly<Record<string, ToolClass | Readonly<Record<string, Too
   gsv__memory: { recall: "read", remember: "write", forget: "write" },
   gsv__memory_history: "read",
   gsv__memory_checkpoint: "write",
+  gsv__WebFetch: "web",
+  gsv__WebSearch: "web",
 };
 
 /** The classes of an action that its tool does not list. */

@@ -4,6 +4,7 @@ import type { JudgedCall, ToolClass } from "./classes.ts";
 import {
   isAlwaysShown,
   isDevelopment,
+  isPlainAddress,
   isSensitive,
   plainPage,
   readsFolders,
@@ -43,8 +44,14 @@ function actOf(
     case "read":
       if (places.some(isSensitive)) return "reads a place of secrets";
       return !isOfMachines && isSearch(call, command) ? "searches whole folders" : undefined;
-    case "web":
-      return isOfMachines || origins.includes(hostOf(command ?? "")) ? undefined : "opens another page";
+    case "web": {
+      // A search goes to the service that the owner has configured, and nobody else reads it.
+      if (isOfMachines || call.isQuoted || call.bareName === "gsv__WebSearch") return undefined;
+      const address = command === undefined ? String(call.args.url) : plainPage(command);
+      return isPlainAddress(address ?? "") && origins.includes(hostOf(address ?? ""))
+        ? undefined
+        : "opens another page";
+    }
     case "exec": {
       const isOfProject = command !== undefined && isDevelopment(command);
       const isHarmless = isOfProject && !places.some((place) => isSensitive(place) || isObeyed(place));
@@ -98,9 +105,9 @@ function isExecuted(path: string): boolean {
   );
 }
 
-/** The host of a plain page, as words of it are recorded. */
-function hostOf(command: string): string {
-  return webOrigin(/^https?:\/\/([^/:]+)/i.exec(plainPage(command) ?? "")?.[1] ?? "");
+/** The host of a plain address, as words of it are recorded. */
+function hostOf(address: string): string {
+  return webOrigin(/^https?:\/\/([^/:]+)/i.exec(address)?.[1] ?? "");
 }
 
 /** Files of a project that other programs execute or obey without being asked. */

@@ -167,7 +167,7 @@ export function plainPage(command: string): string | undefined {
 }
 
 /** Whether an address is that of a page, without credentials and with little room for words of the sender. */
-function isPlainAddress(address: string): boolean {
+export function isPlainAddress(address: string): boolean {
   return /^https?:\/\/[a-z0-9.-]{1,80}(?::\d+)?(?:\/[\w.~%/-]{0,100})?$/i.test(address);
 }
 

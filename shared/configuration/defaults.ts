@@ -15,6 +15,7 @@ export const defaults: Configuration = {
   nodes: { keepOfferedHours: 24 },
   channels: {},
   transcription: { model: "whisper-1" },
+  web: { fetch: true, search: {} },
   session: {
     mainKey: "main",
     dmScope: "main",

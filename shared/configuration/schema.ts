@@ -95,6 +95,19 @@ const transcription = v.strictObject({
   apiKey: v.optional(secret()),
 });
 
+/** What the agent reads of the web (docs/web.md). */
+const web = v.strictObject({
+  /** Whether the agent has `gsv__WebFetch`. */
+  fetch: v.boolean(),
+  search: v.strictObject({
+    /** Absent: the agent has no `gsv__WebSearch`. */
+    provider: v.optional(v.picklist(["brave", "tavily", "searxng"])),
+    /** Default: the provider's own server. Required for `searxng`. */
+    baseUrl: v.optional(httpUrl),
+    apiKey: v.optional(secret()),
+  }),
+});
+
 const duration = v.pipe(
   v.string(),
   v.regex(durationPattern, "expected a duration such as 30m or 2h30m; 0 switches off"),
@@ -229,6 +242,7 @@ export const configurationSchema = v.strictObject({
   nodes,
   channels: v.record(plainName, channel),
   transcription,
+  web,
   session: v.strictObject({
     mainKey: text(64),
     dmScope: v.picklist(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]),

@@ -22,10 +22,13 @@ export interface FetchRequest {
   maxBytes?: number;
   /** Time limit of the whole fetch, including redirects and the body. */
   timeoutMs?: number;
+  /** Ends the fetch early. */
+  signal?: AbortSignal;
 }
 
 export type Fetched =
-  | { ok: true; body: Buffer; contentType?: string }
+  /** `url`: of the body, after redirects. */
+  | { ok: true; url: string; body: Buffer; contentType?: string }
   /** `passing`: a retry may succeed. `reason` contains no part of the URL. */
   | { ok: false; reason: string; passing: boolean };
 
@@ -57,14 +60,16 @@ export function createGuardedFetch({ resolve = lookup }: { resolve?: Resolve } =
   const publicOnly = publicLookup(resolve);
   return async (request) => {
     const { maxBytes, timeoutMs } = { ...defaults, ...request };
-    const signal = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
     try {
-      const response = await follow(request, publicOnly, signal);
+      const { url, response } = await follow(request, publicOnly, signal);
       const body = await readBody(response, maxBytes);
       const contentType = response.headers["content-type"];
-      return { ok: true, body, ...(contentType ? { contentType } : {}) };
+      return { ok: true, url: url.href, body, ...(contentType ? { contentType } : {}) };
     } catch (error) {
-      if (signal.aborted)
+      if (request.signal?.aborted) return { ok: false, reason: "it was stopped", passing: true };
+      if (timeout.aborted)
         return { ok: false, reason: `no answer within ${timeoutMs / 1000} s`, passing: true };
       if (error instanceof Refused) return { ok: false, reason: error.message, passing: error.passing };
       return { ok: false, reason: fetchFailure(error), passing: true };
@@ -80,17 +85,17 @@ export interface Hop {
   isTrusted: boolean;
 }
 
-/** The response at the end of the redirects. @throws Refused */
+/** The response at the end of the redirects, and its address. @throws Refused */
 async function follow(
   { url, headers = {}, trustedOrigins = [] }: FetchRequest,
   publicOnly: LookupFunction,
   signal: AbortSignal,
-): Promise<IncomingMessage> {
+): Promise<{ url: URL; response: IncomingMessage }> {
   let hop = nextHop({ url: parseUrl(url), headers, isTrusted: true }, url, trustedOrigins);
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const response = await get(hop, publicOnly, signal);
     const { statusCode = 0, headers: received } = response;
-    if (statusCode === 200) return response;
+    if (statusCode === 200) return { url: hop.url, response };
     response.destroy();
     if (![301, 302, 303, 307, 308].includes(statusCode) || received.location === undefined)
       throw new Refused(`answered with ${statusCode}`, statusCode === 429 || statusCode >= 500);
@@ -150,7 +155,8 @@ function get(
   const lookup = isTrusted ? undefined : publicOnly;
   return new Promise((done, fail) => {
     // No agent: a pooled connection would bypass the address check.
-    const options = { agent: false, signal, headers: { "user-agent": "gsv", ...headers }, lookup };
+    const sent = { "user-agent": "gsv", "accept-encoding": "identity", ...headers };
+    const options = { agent: false, signal, headers: sent, lookup };
     open(url, options, done).on("error", fail).end();
   });
 }
@@ -160,7 +166,10 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   const announced = Number(response.headers["content-length"] ?? 0);
   const chunks: Buffer[] = [];
   let bytes = 0;
+  const encoding = response.headers["content-encoding"] ?? "identity";
   try {
+    // A few kilobytes of compressed data can expand to gigabytes.
+    if (encoding !== "identity") throw new Refused("answered with compressed data, which was not asked for");
     if (announced > maxBytes) throw tooLarge();
     for await (const chunk of response) {
       bytes += chunk.length;

@@ -92,6 +92,7 @@ export interface Bench {
   wait: Wait;
   /** The attachments of messages, as their platform returns them. */
   fetchAttachment: Agent["fetchAttachment"];
+  guardedFetch: Agent["guardedFetch"];
   /** An agent as a cold start builds it. */
   agent(life?: Life): Agent;
   /** Writes an idle session with these messages. */
@@ -120,6 +121,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
     later: 0,
     wait: async () => {},
     fetchAttachment: async () => ({ ok: false, reason: "there is no platform" }),
+    guardedFetch: async () => ({ ok: false, reason: "there is no network", passing: false }),
     agent(life = immortal()) {
       const now = () => Date.now() + bench.later;
       const prompts = createPromptSource(mortal(bucket, "bucket", life));
@@ -170,7 +172,8 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
           conclude: async () => {},
         },
         fetchAttachment: (...request) => bench.fetchAttachment(...request),
-        guardedFetch: async () => ({ ok: false, reason: "there is no network", passing: false }),
+        guardedFetch: (...request) => bench.guardedFetch(...request),
+        searchWeb: async () => [],
         transcribe: async () => ({ status: "off" }),
         now,
       };

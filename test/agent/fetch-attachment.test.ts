@@ -12,7 +12,12 @@ const media: RemoteMedia = {
   mimeType: "application/pdf",
   source: { url: "https://files.slack.com/files-pri/T1-F1/plan.pdf" },
 };
-const found: Fetched = { ok: true, body: Buffer.from("%PDF"), contentType: "application/pdf" };
+const found: Fetched = {
+  ok: true,
+  url: "https://files.slack.com/",
+  body: Buffer.from("%PDF"),
+  contentType: "application/pdf",
+};
 const busy: Fetched = { ok: false, reason: "answered with 503", passing: true };
 
 /** The fetched addresses, and the answers; the last answer is repeated. */
@@ -109,7 +114,7 @@ describe("an attachment", () => {
   });
 
   it("is not a login page", async () => {
-    answers = [{ ok: true, body: Buffer.from("<html>"), contentType: "text/html; charset=utf-8" }];
+    answers = [{ ok: true, url: "", body: Buffer.from("<html>"), contentType: "text/html; charset=utf-8" }];
     expect(await fetcher()(address, media, 5000)).toEqual({
       ok: false,
       reason: "the platform sent a web page instead of the file; check the bot's permissions",
@@ -121,7 +126,7 @@ describe("an attachment", () => {
   it("has its server's type if the platform gives none", async () => {
     const untyped: RemoteMedia = { type: "document", source: media.source };
     expect(await fetcher()(address, untyped, 5000)).toMatchObject({ mimeType: "application/pdf" });
-    answers = [{ ok: true, body: Buffer.from("?") }];
+    answers = [{ ok: true, url: "", body: Buffer.from("?") }];
     expect(await fetcher()(address, untyped, 5000)).toMatchObject({ mimeType: "application/octet-stream" });
   });
 

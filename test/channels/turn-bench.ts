@@ -264,6 +264,7 @@ export class TurnBench {
       channels: sender,
       guardedFetch,
       fetchAttachment: createFetchAttachment({ configuration, secrets, channels, guardedFetch, wait }),
+      searchWeb: async () => [],
       transcribe: () => life.call("transcribe", async () => ({ status: "transcribed", text: "Buy milk." })),
     };
   }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { serveLoopback } from "../../local/http/loopback.ts";
 import { createGuardedFetch, nextHop } from "../../shared/http/guarded-fetch.ts";
@@ -57,6 +58,7 @@ describe("the guarded fetch", () => {
   it("gives the bytes and their type, from an origin that is configured", async () => {
     expect(await guardedFetch({ ...trusted(), headers: { authorization: "Bearer x" } })).toEqual({
       ok: true,
+      url: `${server.origin}/file`,
       body: Buffer.from("bytes"),
       contentType: "image/png",
     });
@@ -215,6 +217,24 @@ describe("a redirect", () => {
 
 describe("a body", () => {
   const maxBytes = 1024 * 1024;
+
+  it("that is compressed, although no compression was asked for, is not read", async () => {
+    server.answer = (_path, response) =>
+      void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(maxBytes)));
+    const reason = "answered with compressed data, which was not asked for";
+    expect(await guardedFetch(trusted())).toEqual({ ok: false, reason, passing: false });
+    expect(server.requests[0]?.headers["accept-encoding"]).toBe("identity");
+  });
+
+  it("is read no further when the fetch is stopped", async () => {
+    const controller = new AbortController();
+    server.answer = (_path, response) => {
+      response.writeHead(200).write("x");
+      controller.abort();
+    };
+    const fetched = await guardedFetch({ ...trusted(), signal: controller.signal });
+    expect(fetched).toEqual({ ok: false, reason: "it was stopped", passing: true });
+  });
 
   it("that says to be too large is not read", async () => {
     server.answer = (_path, response) => {

@@ -15,7 +15,7 @@ describe("a guest", () => {
     expect(answer).toMatch(notFound);
     expect(house.calls).toEqual([]);
     const { tools, system } = house.lastRequest();
-    expect(tools).toEqual(["gsv__ReadFile"]);
+    expect(tools).toEqual(["gsv__ReadFile", "gsv__WebFetch"]);
     expect(system).not.toContain("laptop");
     expect(system).toContain("was written by a guest");
   });

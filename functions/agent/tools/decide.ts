@@ -5,7 +5,12 @@ import { type Decision, judge, policyOf } from "../../../shared/approvals/policy
 import { countOpen } from "../../../shared/approvals/requests.ts";
 import { durationMs } from "../../../shared/configuration/duration.ts";
 import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
-import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import {
+  type AssistantMessage,
+  type Message,
+  type ToolCallBlock,
+  toolCallsOf,
+} from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { type CallDecision, type Run, type WaitingApproval, wordsRead } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
@@ -13,6 +18,7 @@ import { isSuperseded } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
 import type { TurnContext } from "../context/model-request.ts";
 import { timeLeft } from "../model-step.ts";
+import { isQuoted } from "./quoted-address.ts";
 import type { PlannedCall } from "./tool-calls.ts";
 
 /** Max requests that one reply opens, and that wait in all sessions. */
@@ -39,17 +45,20 @@ interface Bound {
 /**
  * Decides about planned calls: the only way from a plan to its execution. A denied call becomes an error for the model, and a
  * call to ask about becomes one that waits for the owner (`by: "owner"`). Equal calls share a request.
+ * @param shown the messages that the model saw
  */
 export async function decideCalls(
   agent: Pick<Agent, "table" | "now">,
   turn: TurnContext,
   where: DecidingRun,
   planned: readonly PlannedCall[],
+  shown: readonly Message[],
 ): Promise<PlannedCall[]> {
   const decided = await Promise.all(
     planned.map(async (one) => {
       if (one.by === "nobody") return { one };
       const bound = bind(turn, one.call);
+      bound.judged.isQuoted = isQuoted(shown, bound.judged.args.url);
       return { one, bound, decision: await decide(agent, turn, where, bound) };
     }),
   );

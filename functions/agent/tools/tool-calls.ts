@@ -21,6 +21,7 @@ import {
   type NativeTool,
   runNativeTool,
   type SessionMessage,
+  type ToolCallContext,
   type ToolTurn,
 } from "./native/native-tool.ts";
 import { askedSession, sendToSession } from "./send-to-session.ts";
@@ -232,7 +233,7 @@ export async function carryOutCalls(
   const native = async () => {
     for (const one of planned) {
       if (writer.interrupted.aborted) return;
-      if (one.by === "gateway") await carryOutNative(agent, turn, run, one);
+      if (one.by === "gateway") await carryOutNative({ agent, turn, signal: writer.interrupted }, run, one);
       else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
       // A pending call keeps waiting for its node, even if the node is not connected now.
       else if (one.by === "nobody" && !one.isRefused && !isPending(one))
@@ -244,11 +245,11 @@ export async function carryOutCalls(
 }
 
 async function carryOutNative(
-  agent: Agent,
-  turn: ToolTurn,
+  context: Omit<ToolCallContext, "address">,
   run: Run,
   { tool, args, address }: Extract<PlannedCall, { by: "gateway" }>,
 ): Promise<void> {
+  const { agent, turn } = context;
   const { sessionKey, runId } = address;
   const { name } = tool.definition;
   log("tool.native", { sessionKey, runId, tool: name });
@@ -257,7 +258,7 @@ async function carryOutNative(
     inParallel,
     origins = [],
     ...result
-  } = asSettled(await runNativeTool(tool, args, { agent, turn, address }));
+  } = asSettled(await runNativeTool(tool, args, { ...context, address }));
   const stored = tool.repeatable
     ? putOutcome(agent, address, { result, origins }, agent.now())
     : settleIntent(agent, address, { result, origins });

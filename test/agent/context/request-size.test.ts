@@ -34,7 +34,7 @@ it("the first request of a new main session with one node is at most 16 KB", asy
   await bench.submit("agent:main:main", { kind: "message", id: "e", at: now, text: "hello", origin });
   await holdSession(bench.agent(), "agent:main:main", () => 900_000);
   const [request] = model.requests;
-  expect(request?.tools).toHaveLength(25);
+  expect(request?.tools).toHaveLength(26);
   expect(JSON.stringify(request?.body)).toContain("COMMISSIONING CEREMONY");
   expect(Buffer.byteLength(JSON.stringify(request?.body))).toBeLessThanOrEqual(maxBytes);
   await model.close();

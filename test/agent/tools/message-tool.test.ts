@@ -58,7 +58,7 @@ describe("a file to be sent", () => {
   const load = (media: string, kind = "main", contentType?: string) => {
     const guardedFetch = async ({ url }: { url: string }) => {
       fetched.push(url);
-      return { ok: true, body: Buffer.from("bytes"), ...(contentType ? { contentType } : {}) } as const;
+      return { ok: true, url, body: Buffer.from("bytes"), ...(contentType ? { contentType } : {}) } as const;
     };
     const turn = { agentId: "main", audience: audienceOf(kind) };
     return loadFile({ bucket, workspace: openWorkspace(bucket), guardedFetch }, turn, sessionKey, media);

@@ -244,7 +244,7 @@ describe("a guest's conversation that is asked", () => {
     await run(guest);
     await run(asker);
     const request = model.requests.findLast(({ turns }) => turns.at(-1)?.text.startsWith("[session · "));
-    expect(request?.tools).toEqual(["gsv__ReadFile"]);
+    expect(request?.tools).toEqual(["gsv__ReadFile", "gsv__WebFetch"]);
     expect(await results()).toMatchObject([{ ok: true, result: { reply: "answer to how are you?" } }]);
   });
 });

@@ -48,6 +48,8 @@ export interface ToolCallContext {
   agent: Agent;
   turn: ToolTurn;
   address: CallAddress;
+  /** Aborts when the run is stopped. Absent while a call is only planned. */
+  signal?: AbortSignal;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { NativeTool } from "./native-tool.ts";
 import { memoryTool, myStats, recallTool, sessionLogs, whatDoIKnow, whoAmI } from "./self-tools.ts";
 import { configGet, logsGet, sessionSend, sessionsList } from "./session-tools.ts";
 import { transfer } from "./transfer-tool.ts";
+import { webFetch, webSearch } from "./web-tools.ts";
 import { deleteFile, editFile, readFile, writeFile } from "./workspace-tools.ts";
 
 /** The gateway's own tools. Owners may use all of them. */
@@ -32,4 +33,6 @@ export const nativeTools: readonly NativeTool[] = [
   memoryTool,
   memoryHistory,
   memoryCheckpoint,
+  webFetch,
+  webSearch,
 ];

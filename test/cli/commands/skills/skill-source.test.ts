@@ -92,7 +92,7 @@ describe("a skill of a folder", () => {
 
 describe("a skill of an address", () => {
   it("is the SKILL.md there, named after its file or its folder", async () => {
-    const body = (text: string): Fetched => ({ ok: true, body: Buffer.from(text) });
+    const body = (text: string): Fetched => ({ ok: true, url: "", body: Buffer.from(text) });
     const { skill, asked } = readUrl("https://example.com/skills/brew/SKILL.md", body("Boil water."));
     expect(await skill).toMatchObject({
       name: "brew",
@@ -104,7 +104,7 @@ describe("a skill of an address", () => {
   });
 
   it("is refused when it is a web page, or cannot be fetched", async () => {
-    const page: Fetched = { ok: true, body: Buffer.from("\n<!DOCTYPE html><p>x") };
+    const page: Fetched = { ok: true, url: "", body: Buffer.from("\n<!DOCTYPE html><p>x") };
     await expect(readUrl("https://example.com/SKILL.md", page).skill).rejects.toThrow("is a web page");
     const failed: Fetched = { ok: false, reason: "answered with 404", passing: false };
     await expect(readUrl("https://example.com/SKILL.md", failed).skill).rejects.toThrow("answered with 404");
