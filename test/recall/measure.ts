@@ -1,5 +1,8 @@
 import type { Message } from "../../shared/protocol/messages.ts";
+import { addArchives } from "../../shared/recall/archived-turns.ts";
+import { fuseRanks } from "../../shared/recall/fusion.ts";
 import { openRecall } from "../../shared/recall/recall.ts";
+import { createSegments } from "../../shared/recall/segments.ts";
 import { archivePart } from "../../shared/session/archive.ts";
 import type { State } from "../support/state.ts";
 import { type QuestionSet, timeOf } from "./question-set.ts";
@@ -27,6 +30,8 @@ const agentId = "main";
 const sessionKey = "agent:main:main";
 const firstSessions = 5;
 const firstTurns = 10;
+/** Archives that are added by one write: a long set would otherwise take minutes. */
+const archivesAtOnce = 100;
 /** Turns that are asked for, so that five conversations are among them. */
 const asked = 200;
 
@@ -35,7 +40,7 @@ const asked = 200;
  */
 export async function measure(set: QuestionSet, { table, bucket }: State): Promise<RecallFigures> {
   const places = new Map<string, string>();
-  const recall = openRecall({ table, bucket });
+  const archives: string[] = [];
   const began = performance.now();
   for (const [i, session] of set.sessions.entries()) {
     const at = timeOf(session);
@@ -46,19 +51,22 @@ export async function measure(set: QuestionSet, { table, bucket }: State): Promi
       count: messages.length,
       stream: messages,
     });
-    await recall.keep(key);
+    archives.push(key);
   }
+  for (let start = 0; start < archives.length; start += archivesAtOnce)
+    await addArchives(bucket, createSegments(bucket), agentId, archives.slice(start, start + archivesAtOnce));
   const indexed = performance.now();
   const cold = openRecall({ table, bucket });
   const scope = { agentId, all: true, timezone: "UTC" };
   const times: number[] = [];
   let [anyAtFive, evidenceAtTen, first] = [0, 0, 0];
-  for (const { text, evidence } of set.questions) {
+  for (const { text, queries = [text], evidence } of set.questions) {
     const start = performance.now();
-    const { found } = await cold.search(scope, { question: text, limit: asked, preview: 200 });
+    const { orders } = await cold.find(scope, { questions: queries, limit: asked });
     times.push(performance.now() - start);
     const wanted = evidence.map((id) => places.get(id) ?? "");
-    const turns = found.map(({ turn }) => `${turn.conversation.sessionId} ${turn.n}`);
+    const named = orders.map((order) => order.map(({ turn }) => `${turn.conversation.sessionId} ${turn.n}`));
+    const turns = fuseRanks(named, (place) => place);
     const sessions = [...new Set(turns.map(sessionOf))].slice(0, firstSessions);
     if (wanted.some((place) => sessions.includes(sessionOf(place)))) anyAtFive++;
     if (wanted.includes(turns[0] ?? "")) first++;

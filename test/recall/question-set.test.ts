@@ -20,6 +20,21 @@ describe("npm run bench:recall", () => {
     expect(figures.first).toBeGreaterThanOrEqual(57);
   });
 
+  it("searches the wordings of a question together", async () => {
+    const lines = ["The boiler is in the cellar", "Olsen repairs it", "I ordered a violin"];
+    const sessions = lines.map((text, i) => ({ id: `s${i}`, turns: [{ id: `${i}`, role: "user", text }] }));
+    const asking = (queries?: string[]) => {
+      const question = {
+        text: "Where is the boiler?",
+        ...(queries ? { queries } : {}),
+        evidence: ["0", "2"],
+      };
+      return measure({ sessions, questions: [question] }, { ...state, bucket: createMemoryBucket() });
+    };
+    expect(await asking()).toMatchObject({ evidence_at_10: 50 });
+    expect(await asking(["Where is the boiler?", "violin"])).toMatchObject({ evidence_at_10: 100 });
+  });
+
   it("reads any file of the format, with speakers of other names and times as texts or numbers", () => {
     const set = readQuestionSet(
       JSON.stringify({

@@ -9,7 +9,14 @@ const format = v.object({
       turns: v.array(v.object({ id: v.string(), role: v.string(), text: v.string() })),
     }),
   ),
-  questions: v.array(v.object({ text: v.string(), evidence: v.array(v.string()) })),
+  questions: v.array(
+    v.object({
+      text: v.string(),
+      /** Wordings that are searched together, as the agent's tool does; absent: only the text. */
+      queries: v.optional(v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(4))),
+      evidence: v.array(v.string()),
+    }),
+  ),
 });
 
 export type QuestionSet = v.InferOutput<typeof format>;
