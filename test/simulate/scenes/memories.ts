@@ -120,7 +120,8 @@ export function createMemories({ ledger, peers, timeline, cloud, faults }: Stage
         if (state !== "done") fault(`an extraction is ${state}: ${reason}`);
       for (const fact of facts) {
         const places = files().filter((key) => textOf(key).includes(fact));
-        if (forgotten.has(fact) && places.length > 0) fault(`"${fact}" was forgotten, but is in ${places}`);
+        if (forgotten.has(fact) && places.length > 0 && !ledger.isRestored)
+          fault(`"${fact}" was forgotten, but is in ${places}`);
         if (!asked.has(fact) && places.length === 0) fault(`"${fact}" was lost`);
         const promotions = textOf("agents/main/MEMORY.md").split(fact).length - 1;
         if (promotions > 1) fault(`"${fact}" was promoted ${promotions} times`);

@@ -59,6 +59,7 @@ export function createRestores({ ledger, peers, cloud, timeline }: Stage): Scene
         else waiting.push(begin);
       } else if (does === "checkpoint") await commit(id);
       else {
+        ledger.isRestored ||= does === "restore";
         const all = await history();
         const { sha = "HEAD" } = all[value % Math.max(1, all.length)] ?? {};
         const which = { commit: sha, agentId, ...(does === "restoreOne" ? { path } : {}) };

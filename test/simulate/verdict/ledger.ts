@@ -25,6 +25,8 @@ export class Ledger {
   readonly entries = new Map<string, Sent>();
   /** Ids of acknowledged requests, before or after their acceptance is seen. */
   readonly acknowledged = new Set<string>();
+  /** Whether a workspace was restored from its history, which keeps forgotten lines. */
+  isRestored = false;
   /** All committed messages, by the conversation's id. */
   readonly said = new Map<string, Message[]>();
   /** Conversations of a session, oldest first. */
