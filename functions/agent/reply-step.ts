@@ -16,20 +16,25 @@ import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
 import { askOwner } from "./tools/ask-owner.ts";
 import { decideCalls } from "./tools/decide.ts";
+import { endCalls } from "./tools/ended-calls.ts";
 import { carryOutCalls, decisionsOf, pendingCalls, planCalls, refusedResults } from "./tools/tool-calls.ts";
 
 /** Max rounds of tool calls in a run. A run that needs more is probably in a loop. */
 const maxSteps = 200;
 
-/** Fails the run; the new read of the clients includes those that connected during the model call. */
-export function failStep(
+/**
+ * Fails the run, and ends its calls. The new read of the clients includes those that connected during the model call.
+ */
+export async function failStep(
   agent: Agent,
   writer: SessionWriter,
   peers: ConnectedPeers,
   error: string,
 ): Promise<void> {
   peers.refreshClients();
-  return failRun(agent, writer, error);
+  const nodes = () => peers.nodes(agent.now() - freshPeersMs);
+  const ended = await endCalls(agent, writer, runOf(writer), "given up", nodes);
+  await failRun(agent, writer, error, { ended });
 }
 
 type Answered = Extract<AskedModel, { status: "answered" }>;
@@ -108,7 +113,7 @@ async function applyCalls(
   asked.catch(() => {});
   await carryOutCalls(agent, writer, turn, waiting, planned);
   await Promise.all([inParallel, asked]);
-  return releaseForCalls(agent, writer);
+  return releaseForCalls(writer);
 }
 
 /** Changes that go with every reply: tokens, spending, the measured size, and the prompt that it was made from. */
@@ -145,12 +150,12 @@ async function settleBeforeWait({ account, state, sessionKey }: SessionWriter): 
  * messages wait in the inbox.
  * @returns "continue" when all calls are answered or timed out, and when a stop or the owner's answer arrived
  */
-export async function releaseForCalls(agent: Agent, writer: SessionWriter): Promise<Next> {
+export async function releaseForCalls(writer: SessionWriter): Promise<Next> {
   await settleBeforeWait(writer);
   for (;;) {
     const { run, stop } = writer.state;
     if (run?.phase !== "tools" || run.pendingCount === 0 || stop === run.runId) return "continue";
     if ((run.decided ?? 0) > 0 || isSetAside(writer.state)) return "continue";
-    if (await writer.releaseWaiting(run.deadline ?? agent.now())) return "released";
+    if (await writer.releaseWaiting(run)) return "released";
   }
 }

@@ -8,7 +8,6 @@ import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import { answered, havingRead, type Run, wordsRead } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
-import { waitingRequests } from "../../shared/session/waiting.ts";
 import { remove } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
@@ -21,9 +20,7 @@ import { beginReset, isDue, queueLeft, resumeReset } from "./reset.ts";
 import { type Next, runOf, SessionWriter } from "./session-writer.ts";
 import { beginRun, resumeRun, runStep } from "./step.ts";
 import { toolStep } from "./tool-step.ts";
-import { closeRequests } from "./tools/ask-owner.ts";
-import { recordFailed } from "./tools/record-decisions.ts";
-import { stopCalls } from "./tools/stopped-calls.ts";
+import { endCalls } from "./tools/ended-calls.ts";
 
 /** A model call begins only if it can end before Lambda ends the function. Milliseconds, in addition to the call's timeout. */
 const reserveMs = 30_000;
@@ -96,7 +93,7 @@ async function nextStepOf(
 async function runOn(agent: Agent, writer: SessionWriter, peers: ConnectedPeers, run: Run): Promise<Next> {
   await seeConfiguration(agent, run.configurationVersion ?? 0);
   if (writer.state.stop === run.runId) return endStopped(agent, writer, peers, run);
-  if (run.phase === "model") return runStep(agent, writer, peers, await resumeRun(agent, writer, run));
+  if (run.phase === "model") return resumeRun(agent, writer, peers, run);
   if (run.phase === "tools") return toolStep(agent, writer, peers, run);
   await Promise.all([
     deliverReply(agent, writer, run, peers),
@@ -142,7 +139,7 @@ async function endStopped(
   const nodes = () => peers.nodes(agent.now() - freshPeersMs);
   const stopped = async () => {
     if (run.phase === "reply") return;
-    const { results, origins } = await stopCalls(agent, writer, run, nodes);
+    const { results, origins } = await endCalls(agent, writer, run, "stopped", nodes);
     const marker = endMarker("stopped by the user before an answer", agent.now());
     await writer.append([...results, marker], [assign("run", answered(havingRead(run, origins)))]);
   };
@@ -155,10 +152,6 @@ async function endRun(agent: Agent, writer: SessionWriter): Promise<Next> {
   const now = agent.now();
   const { state } = writer;
   const run = runOf(writer);
-  if (run.failure !== undefined) {
-    await closeRequests(agent, writer, run, waitingRequests(run), "withdrawn");
-    await recordFailed(agent, writer, run);
-  }
   const origins = joinOrigins(state.origins, wordsRead(run));
   const read = origins.join() === state.origins?.join() ? [] : [assign("origins", origins)];
   const scheduled = await resetScheduleSteps(agent, { ...state, updatedAt: now }, now);

@@ -10,6 +10,7 @@ import {
   LeaseLost,
   releaseIdle,
   releaseUnfinished,
+  releaseUntil,
   releaseWaiting,
   renew,
 } from "../../shared/session/lease.ts";
@@ -113,12 +114,17 @@ export class SessionWriter {
   }
 
   /** Releases a session that waits for tools. @returns false when there is work: the lease is still held. @throws LeaseLost */
-  releaseWaiting(deadline: number): Promise<boolean> {
-    const { run, inbox } = this.#state;
-    const entries = waitingRequests(run).length > 0 ? inbox.length : undefined;
+  releaseWaiting(run: Run): Promise<boolean> {
+    const waiting = { ...run, deadline: run.deadline ?? this.#agent.now() };
+    const entries = waitingRequests(run).length > 0 ? this.#state.inbox.length : undefined;
     return this.#release((commits) =>
-      releaseWaiting(this.#agent.table, this.lease, commits, deadline, entries),
+      releaseWaiting(this.#agent.table, this.lease, commits, waiting, entries),
     );
+  }
+
+  /** Releases a session whose run continues at `at`, epoch ms. @returns false when there is work: the lease is still held. @throws LeaseLost */
+  releaseUntil(at: number): Promise<boolean> {
+    return this.#release((commits) => releaseUntil(this.#agent.table, this.lease, commits, at));
   }
 
   /** Releases a session with work left. @throws LeaseLost */

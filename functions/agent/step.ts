@@ -5,7 +5,7 @@ import type { Message } from "../../shared/protocol/messages.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { listSteps } from "../../shared/session/due.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
-import { havingRead, newRun, type Run, shrinkSteps, triedAgain } from "../../shared/session/run.ts";
+import { havingRead, newRun, type Run, shrinkSteps, startedAgain } from "../../shared/session/run.ts";
 import { assign, metaKey } from "../../shared/session/state.ts";
 import { originsOfEntry, originsOfSession } from "../../shared/session/words-read.ts";
 import type { Step } from "../../shared/world/expression.ts";
@@ -16,12 +16,8 @@ import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts"
 import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { messageOrigin, newTail, type Prepared, plainTail, withTail } from "./context/model-request.ts";
 import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
-import { failurePlan } from "./reply/delivery.ts";
 import { applyReply, failStep } from "./reply-step.ts";
 import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
-
-/** A model step that was started this often fails its run: something in it kills the function. The commit counts the start. */
-const maxAttempts = 4;
 
 /** A step of a run as data: its writes, and the model call that is made in parallel. */
 export interface StepPlan {
@@ -74,25 +70,46 @@ export async function beginRun(
   return { ...plan, appended: withTail([message], tail) };
 }
 
-/** Plans a model step that has not begun, or that an earlier invocation did not finish. */
-export async function resumeRun(agent: Agent, writer: SessionWriter, run: Run): Promise<StepPlan> {
-  const again = triedAgain(run);
-  const { sessionKey, state } = writer;
-  if (run.attempt > 0) log("run.resume", { sessionKey, runId: run.runId, attempt: again.attempt });
-  if (again.attempt > maxAttempts) return givenUp(agent, writer, run);
-  const messages = await agent.history.load(state);
-  return {
-    run: again,
-    appended: [],
-    writes: [],
-    call: { messages, peersSince: agent.now() - freshPeersMs },
-  };
+/** Does a model step that has not begun, or that an earlier invocation did not finish. */
+export function resumeRun(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+): Promise<Next> {
+  return startAgain(agent, writer, peers, run, async (again) => {
+    const messages = await agent.history.load(writer.state);
+    const call = { messages, peersSince: agent.now() - freshPeersMs };
+    return runStep(agent, writer, peers, { run: again, appended: [], writes: [], call });
+  });
 }
 
-/** Plans the failure of a run whose step was interrupted too often: something in it kills the function. */
-export function givenUp(agent: Agent, { sessionKey }: SessionWriter, run: Run): StepPlan {
-  log("run.failed", { sessionKey, runId: run.runId });
-  return failurePlan(agent, run, `LLM error: the turn was interrupted ${run.attempt} times`);
+/**
+ * Starts a step again that an earlier invocation did not finish. After some starts the session is released until the next
+ * one is due, and after too many the run fails. One message may be what ends the function, but so may an outage or whoever
+ * kills processes, and these pass (`docs/decisions/interrupted-steps.md`).
+ * @param start gets the run with the counted start, and has to commit it
+ */
+export async function startAgain(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+  start: (again: Run) => Promise<Next>,
+): Promise<Next> {
+  const { sessionKey } = writer;
+  const { runId, attempt, retryAt } = run;
+  if (retryAt !== undefined && agent.now() < retryAt) {
+    log("run.wait", { sessionKey, runId, attempt, retryAt });
+    return (await writer.releaseUntil(retryAt)) ? "released" : "continue";
+  }
+  const again = startedAgain(run, agent.now());
+  if (!again) {
+    await failStep(agent, writer, peers, `LLM error: the turn was interrupted ${attempt} times`);
+    return "continue";
+  }
+  if (attempt > 0) log("run.resume", { sessionKey, runId, attempt: again.attempt });
+  return start(again);
 }
 
 /**

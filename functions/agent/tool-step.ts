@@ -1,7 +1,6 @@
 import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
-import { log } from "../../shared/runtime/log.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
-import { havingRead, nextStep, type Run } from "../../shared/session/run.ts";
+import { havingRead, isSent, nextStep, type Run, startSteps } from "../../shared/session/run.ts";
 import { isSetAside, requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
@@ -11,7 +10,7 @@ import { callsDeadline } from "./model-step.ts";
 import { unannounced } from "./reply/delivery.ts";
 import { failStep, releaseForCalls } from "./reply-step.ts";
 import type { Next, SessionWriter } from "./session-writer.ts";
-import { givenUp, runStep, type StepPlan } from "./step.ts";
+import { runStep, type StepPlan, startAgain } from "./step.ts";
 import { actOnAnswers } from "./tools/act-on-answers.ts";
 import { askOwner, closeUnanswered } from "./tools/ask-owner.ts";
 import { decideAgain, requestAgain } from "./tools/decide.ts";
@@ -19,9 +18,6 @@ import { recordDecisions } from "./tools/record-decisions.ts";
 import { notSentIn } from "./tools/send-limit.ts";
 import { carryOutCalls, planCalls } from "./tools/tool-calls.ts";
 import { announceResults, originsOfResults, toResultMessages } from "./tools/tool-results.ts";
-
-/** A run fails when its calls would be sent again more often: after a crash, or by an event that Lambda delivers twice. */
-const maxCallAttempts = 8;
 
 /** Plans the model step that sends the results of all calls of `reply`, the last of `messages`. */
 function continueWithResults(
@@ -44,7 +40,7 @@ function continueWithResults(
 
 /**
  * The step of a run whose reply called tools. An invocation that finds calls without a result or a timeout sends them
- * again: nothing wakes the agent while calls are pending, so an earlier invocation has crashed. A call whose result is
+ * again, unless an earlier one has sent them all: then this one was woken for nothing. A call whose result is
  * stored but still counts as pending is left to the node's repeated result. When all calls are done, the model gets the
  * results.
  */
@@ -73,10 +69,14 @@ export async function toolStep(
   const outcomes = await readOutcomes(agent, sessionKey, run, toolCallsOf(reply));
   const over = new Set([...(run.timedOut ?? []), ...requestsOf(run).map(({ callId }) => callId)]);
   const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !over.has(call.id));
-  if (open.length > 0) return resumeCalls(agent, writer, peers, run, reply, open);
-  if (run.pendingCount > 0) {
+  const isWaiting = run.pendingCount > 0;
+  if (open.length > 0 && !(isWaiting && isSent(run)))
+    return startAgain(agent, writer, peers, run, (again) =>
+      resumeCalls(agent, writer, peers, again, reply, open),
+    );
+  if (isWaiting) {
     await askAgain(agent, writer, peers, run, reply);
-    return releaseForCalls(agent, writer);
+    return releaseForCalls(writer);
   }
   const continued = continueWithResults(agent, run, messages, reply, outcomes);
   const logged = recordDecisions(agent, sessionKey, run, reply, continued.appended);
@@ -134,12 +134,9 @@ async function resumeCalls(
   open: ReturnType<typeof toolCallsOf>,
 ): Promise<Next> {
   const { sessionKey } = writer;
-  const attempt = run.attempt + 1;
-  log("run.resume", { sessionKey, runId: run.runId, attempt });
-  if (attempt > maxCallAttempts) return runStep(agent, writer, peers, givenUp(agent, writer, run));
   const { timeouts } = await agent.configuration.load();
   const deadline = callsDeadline(run, run.pending, timeouts.toolMs, agent.now());
-  const state = await writer.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
+  const state = await writer.commit([...startSteps(run), set(["run", "deadline"], deadline)]);
   if (!state.run || state.stop === run.runId) return "continue";
   if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);
   const nodes = peers.known(agent.now() - freshPeersMs);
@@ -155,5 +152,5 @@ async function resumeCalls(
     askAgain(agent, writer, peers, state.run, reply),
     carryOutCalls(agent, writer, turn, state.run, planned),
   ]);
-  return releaseForCalls(agent, writer);
+  return releaseForCalls(writer);
 }

@@ -17,6 +17,7 @@ import { ConditionFailed, succeeds, type Table } from "../world/world.ts";
 import { dueSteps, notDueSteps } from "./due.ts";
 import { entryBytes } from "./inbox.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
+import type { Run } from "./run.ts";
 import { metaKey, type SessionState, toState } from "./state.ts";
 
 /** Another agent has taken over the session. The caller must stop working on it. */
@@ -202,9 +203,9 @@ export async function releaseIdle(
 }
 
 /**
- * Releases the lease of a session whose run waits for tools until `deadline`, epoch ms. When no call is
- * pending any more, a stop was requested, or the owner has answered, nothing is written and the new state is returned: the
- * holder continues. A release that timed out here and reaches the table after a later commit changes nothing.
+ * Releases the lease of a session whose run waits until `deadline`, epoch ms, for the tools that its attempt has called. When
+ * no call is pending any more, a stop was requested, or the owner has answered, nothing is written and the new state is returned:
+ * the holder continues. A release that timed out here and reaches the table after a later commit changes nothing.
  * @param commits number of commits of this lease
  * @param entries while requests wait for an answer: the number of inbox entries, none of which sets them aside
  * @throws LeaseLost
@@ -213,20 +214,42 @@ export async function releaseWaiting(
   table: Table,
   lease: Lease,
   commits: number,
-  deadline: number,
+  { runId, attempt, deadline }: Pick<Run, "runId" | "attempt"> & { deadline: number },
   entries?: number,
 ): Promise<SessionState | undefined> {
   const free = [
+    set(["run", "sent"], attempt),
     remove("owner"),
     remove("leaseUntil"),
     ...dueSteps(metaKey(lease.sessionKey), deadline + sweepGraceMs),
   ];
   const isWaiting = all(
-    ...[equal("commits", commits), above(["run", "pendingCount"], 0), absent("stop")],
-    any(absent(["run", "decided"]), atMost(["run", "decided"], 0)),
+    ...[...unasked(commits), above(["run", "pendingCount"], 0), isRun(runId)],
     ...(entries === undefined ? [] : [absent(["inbox", entries])]),
   );
   return releaseIf(table, lease, free, isWaiting);
+}
+
+/**
+ * Releases the lease of a session whose run was interrupted often; the sweep wakes the agent at `at`, epoch ms. When a stop
+ * was requested or the owner has answered, nothing is written and the new state is returned: the holder continues.
+ * @param commits number of commits of this lease
+ * @throws LeaseLost
+ */
+export function releaseUntil(
+  table: Table,
+  lease: Lease,
+  commits: number,
+  at: number,
+): Promise<SessionState | undefined> {
+  const free = [remove("owner"), remove("leaseUntil"), ...dueSteps(metaKey(lease.sessionKey), at)];
+  return releaseIf(table, lease, free, all(...unasked(commits)));
+}
+
+/** No later commit was made, no stop was requested, and the owner has answered no request. */
+function unasked(commits: number): Condition[] {
+  const undecided = any(absent(["run", "decided"]), atMost(["run", "decided"], 0));
+  return [equal("commits", commits), absent("stop"), undecided];
 }
 
 /**

@@ -1,8 +1,18 @@
 import { createHash } from "node:crypto";
 import { joinOrigins, type Origins, unknownOrigin } from "../origins/origins.ts";
 import type { ApprovalAnswer } from "../protocol/approvals.ts";
-import { type Step, set } from "../world/expression.ts";
+import { remove, type Step, set } from "../world/expression.ts";
 import type { Configured, InboxEntry, Origin, Overrides, Sender, Task, Writer } from "./inbox-entry.ts";
+
+/** A step is started this often; then its run is given up, because something in it ends the function. */
+const maxStarts = 8;
+
+/**
+ * A step is started three times at once. The wait before the fourth start; it doubles with each further one, so eight starts
+ * last at least half an hour. Milliseconds.
+ */
+const firstWaitMs = 60_000;
+const startsAtOnce = 3;
 
 /** Max length of `notSentTo`. */
 const maxNamed = 20;
@@ -67,6 +77,10 @@ export interface Run extends Writer, Configured {
   step: number;
   /** How often this step was started: 0 before the first start, more than 1 only after a crash. */
   attempt: number;
+  /** When this step may be started again at the earliest, epoch ms. Absent: at once. */
+  retryAt?: number;
+  /** The attempt that has carried out or sent all calls of this step: an agent that is woken later has none to repeat. */
+  sent?: number;
   /** Epoch ms. */
   startedAt: number;
   origin: Origin;
@@ -166,9 +180,23 @@ export function havingRead(run: Run, origins: Origins): Run {
   return { ...run, origins: joinOrigins(wordsRead(run), origins) };
 }
 
-/** The run after its current step was started again. */
-export function triedAgain(run: Run): Run {
-  return { ...run, attempt: run.attempt + 1 };
+/** The run after its current step was started again at `now`; undefined if it was started too often. */
+export function startedAgain({ retryAt: _, ...run }: Run, now: number): Run | undefined {
+  const attempt = run.attempt + 1;
+  if (attempt > maxStarts) return undefined;
+  if (attempt < startsAtOnce || attempt === maxStarts) return { ...run, attempt };
+  return { ...run, attempt, retryAt: now + firstWaitMs * 2 ** (attempt - startsAtOnce) };
+}
+
+/** Update steps that count the start of a step, and leave the results that its calls get meanwhile. */
+export function startSteps({ attempt, retryAt }: Run): Step[] {
+  const path = ["run", "retryAt"];
+  return [set(["run", "attempt"], attempt), retryAt === undefined ? remove(path) : set(path, retryAt)];
+}
+
+/** Whether the calls of the current step were all carried out or sent. */
+export function isSent({ sent, attempt }: Pick<Run, "sent" | "attempt">): boolean {
+  return sent === attempt;
 }
 
 /**
@@ -178,7 +206,7 @@ export function triedAgain(run: Run): Run {
  * @param results those that are known already, as JSON
  */
 export function waitingFor(
-  run: Run,
+  { retryAt: _, ...run }: Run,
   pending: Record<string, PendingCall>,
   deadline: number,
   results: Record<string, string> = {},
@@ -240,7 +268,7 @@ export function failed(run: Run, failure: string): Run {
  * counted.
  */
 export function shrinkSteps({ attempt }: Run, shrunk: NonNullable<Run["shrunk"]>): Step[] {
-  return [set(["run", "attempt"], attempt - 1), set(["run", "shrunk"], shrunk)];
+  return [set(["run", "attempt"], attempt - 1), remove(["run", "retryAt"]), set(["run", "shrunk"], shrunk)];
 }
 
 function configuredBy({ configurationVersion }: Configured): Configured {

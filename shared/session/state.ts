@@ -4,7 +4,7 @@ import type { ResetPolicy, SessionSettings } from "../protocol/schemas.ts";
 import { type Step, set } from "../world/expression.ts";
 import type { Item, ItemValue, Key } from "../world/world.ts";
 import type { InboxEntry, Origin } from "./inbox-entry.ts";
-import type { Run } from "./run.ts";
+import { isSent, type Run } from "./run.ts";
 import { isSetAside, waitingRequests } from "./waiting.ts";
 
 /** A compaction in progress. It is finished before any other work in the session. */
@@ -215,9 +215,10 @@ export function isLeased(state: SessionState, now: number): boolean {
 export function needsAgent(state: SessionState, now: number): boolean {
   if (isLeased(state, now)) return false;
   if (state.run === undefined) return state.inbox.length > 0 || state.clearFrom !== undefined;
-  const { phase, pendingCount, decided, runId } = state.run;
+  const { phase, pendingCount, decided, runId, retryAt } = state.run;
   if (phase !== "tools" || pendingCount === 0 || state.stop === runId) return true;
+  const isRetried = retryAt !== undefined && !isSent(state.run);
   // An agent that died may not have shown its requests to anybody.
   const isUntold = state.owner !== undefined && waitingRequests(state.run).length > 0;
-  return (decided ?? 0) > 0 || isUntold || isSetAside(state);
+  return (decided ?? 0) > 0 || isRetried || isUntold || isSetAside(state);
 }

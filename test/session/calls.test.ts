@@ -275,6 +275,8 @@ describe("a run", () => {
     ["a model to call", { run: { ...run, phase: "model" } }, true],
     ["pending calls", { run }, false],
     ["answered calls", { run: { ...run, pendingCount: 0 } }, true],
+    ["calls that were interrupted often", { run: { ...run, retryAt: 1 } }, true],
+    ["calls that were sent in the end", { run: { ...run, retryAt: 1, sent: run.attempt } }, false],
     ["a stop", { run, stop: "run" }, true],
     ["a message and a lease until now", { inbox: [message], leaseUntil: 1000 }, false],
     ["a message and a lease that has expired", { inbox: [message], leaseUntil: 999 }, true],

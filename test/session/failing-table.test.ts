@@ -41,7 +41,9 @@ const writes: Record<string, (held: Held) => Promise<unknown>> = {
   commitEntry: ({ table, lease }) => leases.commitEntry(table, lease, entry, []),
   commitRunEnd: ({ table, lease }) => leases.commitRunEnd(table, lease, run.runId, []),
   releaseIdle: ({ table, lease }) => leases.releaseIdle(table, lease, 1),
-  releaseWaiting: ({ table, lease }) => leases.releaseWaiting(table, lease, 1, 1000),
+  releaseWaiting: ({ table, lease }) =>
+    leases.releaseWaiting(table, lease, 1, { runId: "m", attempt: 1, deadline: 1000 }),
+  releaseUntil: ({ table, lease }) => leases.releaseUntil(table, lease, 1, 1000),
   releaseUnfinished: ({ table, lease }) => leases.releaseUnfinished(table, lease, 0),
   appendEntry: ({ table }) => appendEntry(table, sessionKey, { ...entry, id: "n" }, 0),
   "appendEntry to a new session": ({ table }) => appendEntry(table, `${sessionKey}:new`, entry, 0),
@@ -92,6 +94,7 @@ it.each([
   "commitRunEnd",
   "releaseIdle",
   "releaseWaiting",
+  "releaseUntil",
   "releaseUnfinished",
 ])("%s of a session that another invocation holds is refused as a lost lease", async (name) => {
   const held = await heldSession();

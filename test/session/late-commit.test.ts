@@ -50,7 +50,7 @@ it("a commit that is carried out twice reverts no later write", async () => {
   const { table, noting, lease, state, carryOutAgain } = await heldSession();
   const run = waitingFor(newRun(message("m"), 1, 0), { a: { nodeId: "n", tool: "t" } }, 1000);
   const waiting = await commit(noting, lease, [assign("run", run)], state);
-  await releaseWaiting(table, lease, waiting.commits ?? 0, 1000);
+  await releaseWaiting(table, lease, waiting.commits ?? 0, { runId: "m", attempt: 1, deadline: 1000 });
   await table.update(metaKey(sessionKey), [remove(["run", "pending", "a"]), set(["run", "pendingCount"], 0)]);
   await expect(carryOutAgain()).rejects.toThrow("condition");
   expect((await readSession(table, sessionKey))?.run).toMatchObject({ pending: {}, pendingCount: 0 });
@@ -68,7 +68,9 @@ it.each(["idle", "waiting"])(
         : await commit(table, lease, [assign("run", { ...run, pendingCount: 0 })], state);
     // Each finds work, so the holder continues.
     const refused =
-      kind === "idle" ? releaseIdle(noting, lease, commits) : releaseWaiting(noting, lease, commits, 1000);
+      kind === "idle"
+        ? releaseIdle(noting, lease, commits)
+        : releaseWaiting(noting, lease, commits, { runId: "m", attempt: 1, deadline: 1000 });
     expect(await refused).toMatchObject({ owner: "holder" });
     const taken = await commitEntry(table, lease, message("m"), []);
     if (kind === "waiting") await commit(table, lease, [assign("run", run)], { commits: taken.commits });

@@ -243,7 +243,7 @@ async function callOff(agent: Agent, writer: SessionWriter, error: string, spent
   const steps = [remove("compacting"), ...(await spentSteps(agent, writer, spent))];
   const asked = askedBy(writer.state);
   if (!asked) {
-    if (writer.state.run) await failRun(agent, writer, error, steps);
+    if (writer.state.run) await failRun(agent, writer, error, { steps });
     else await writer.commit(steps);
     return;
   }

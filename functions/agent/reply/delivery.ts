@@ -4,7 +4,7 @@ import type { ChatReply } from "../../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { answerAsker } from "../../../shared/session/answer-asker.ts";
-import { failed, type Run, senderOf } from "../../../shared/session/run.ts";
+import { failed, havingRead, type Run, senderOf } from "../../../shared/session/run.ts";
 import { turnSpent } from "../../../shared/session/spending.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
 import type { Step } from "../../../shared/world/expression.ts";
@@ -12,7 +12,7 @@ import type { Agent } from "../agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts";
 import { withoutProviderWords } from "../model/provider-error-text.ts";
 import { runOf, type SessionWriter } from "../session-writer.ts";
-import { endPendingCalls } from "../tools/stopped-calls.ts";
+import type { EndedCalls } from "../tools/ended-calls.ts";
 import { settleHeartbeat } from "./heartbeat-answer.ts";
 
 /** Max characters of a stored error: a provider may answer with a whole page. */
@@ -36,7 +36,7 @@ export async function deliverReply(
   const end =
     failure === undefined
       ? await deliverAnswer(agent, writer, run, clients)
-      : await deliverFailure(agent, writer, run, failure, clients, peers);
+      : await deliverFailure(agent, writer, run, failure, clients);
   await settleTask(agent, run, end);
   log("run.end", { sessionKey: writer.sessionKey, runId: run.runId, steps: run.step });
 }
@@ -75,14 +75,11 @@ async function deliverFailure(
   run: Run,
   failure: string,
   clients: Promise<string[]>,
-  peers: ConnectedPeers,
 ): Promise<TaskEnd> {
   const note = failureNote(run.runId, failure);
-  const nodes = () => peers.nodes(agent.now() - freshPeersMs);
   const [, undelivered] = await Promise.all([
     announceError(agent, writer.sessionKey, run.runId, failure, clients),
     deliverToChannel(agent, run, `${run.runId}:error`, note),
-    run.pendingCount > 0 ? endPendingCalls(agent, writer.sessionKey, run, nodes) : undefined,
   ]);
   return { failure, note, undelivered };
 }
@@ -114,28 +111,22 @@ export async function deliverStop(
   await settleTask(agent, run, { failure: "stopped by the user" });
 }
 
-/** Commits the failure of the run in progress; the loop delivers it next. After a crash in between, no model is called again. */
+/**
+ * Commits the failure of the run in progress and a marker for the model; the loop delivers the failure next. After a crash in
+ * between, no model is called again.
+ * @param more the results of the calls that have none in the transcript, and other changes of the session's item
+ */
 export async function failRun(
-  agent: Pick<Agent, "now">,
+  { now }: Pick<Agent, "now">,
   writer: SessionWriter,
   error: string,
-  more: readonly Step[] = [],
+  { ended = { results: [], origins: [] }, steps = [] }: { ended?: EndedCalls; steps?: readonly Step[] },
 ): Promise<void> {
-  const { run, appended, writes } = failurePlan(agent, runOf(writer), error);
-  log("run.failed", { sessionKey: writer.sessionKey, runId: run.runId });
-  await writer.append(appended, [assign("run", run), ...writes, ...more]);
-}
-
-/** The end of a run without an answer as a step: the failed run, and the marker for the model. */
-export function failurePlan({ now }: Pick<Agent, "now">, run: Run, error: string) {
   const failure = error.slice(0, maxFailureLength).toWellFormed();
-  const ended = failed(run, failure);
-  const reason = shortReason(failure).replace(/^LLM error: /, "");
-  return {
-    run: ended,
-    appended: [endMarker(`no answer: ${reason}`, now())],
-    writes: [assign("updatedAt", now())],
-  };
+  const run = failed(havingRead(runOf(writer), ended.origins), failure);
+  const marker = endMarker(`no answer: ${shortReason(failure).replace(/^LLM error: /, "")}`, now());
+  log("run.failed", { sessionKey: writer.sessionKey, runId: run.runId });
+  await writer.append([...ended.results, marker], [assign("run", run), assign("updatedAt", now()), ...steps]);
 }
 
 /**

@@ -61,6 +61,8 @@ export async function actOnAnswers(
     set(["run", "deadline"], deadline),
     // Only repeats of the same calls count, not answers.
     set(["run", "attempt"], 0),
+    remove(["run", "retryAt"]),
+    remove(["run", "sent"]),
   ]);
   for (const { one, end } of after) await record(agent, writer, run, one, end);
 }

@@ -101,7 +101,7 @@ it("says that nobody knows how a call ended whose run failed", async () => {
   expect(await runOf()).toBeUndefined();
   expect(await logged()).toMatchObject([
     { tool: "pi__probe", ended: "error" },
-    { tool: "pi__other", ended: "error", error: expect.stringContaining("unknown: LLM error") },
+    { tool: "pi__other", ended: "error", error: expect.stringContaining("interrupted; its machine") },
   ]);
 });
 

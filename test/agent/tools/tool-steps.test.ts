@@ -165,6 +165,18 @@ describe("a stop that comes while the model answers", () => {
   });
 });
 
+describe("an agent that is woken while a call is pending", () => {
+  it("sends it no second time, and neither extends its deadline nor counts the wake", async () => {
+    replies = [{ toolCalls: [probe] }];
+    await say("probe");
+    await invoke();
+    const { deadline, attempt } = (await runOf())!;
+    for (let wake = 0; wake < 12; wake++) await invoke();
+    expect(await runOf()).toMatchObject({ phase: "tools", pendingCount: 1, deadline, attempt });
+    expect([calls(), schedules.length]).toEqual([1, 1]);
+  });
+});
+
 describe("calls whose sending failed", () => {
   /** A run whose node call could not be sent, resumed `ms` later. */
   async function resumedAfter(ms: number, task?: Task): Promise<SessionState> {
@@ -208,18 +220,26 @@ describe("calls whose sending failed", () => {
     expect(schedules.map(({ at }) => at - (run?.startedAt ?? 0))).toEqual([60_000, 60_000]);
   });
 
-  it("end the run with an error when they fail repeatedly", async () => {
-    replies = [{ toolCalls: [probe] }];
+  it("end the run with an error and a result for each call when they fail for half an hour", async () => {
+    replies = [{ toolCalls: [probe, write("given-up.md")] }];
     await say("probe");
     throttled = true;
-    let invocations = 0;
-    while ((await runOf())?.phase !== "reply" && invocations < 20) {
-      await invoke().catch(() => {});
-      invocations++;
-      if (!(await runOf()) && (await bench.state(sessionKey)).inbox.length === 0) break;
-    }
-    expect(invocations).toBe(9);
+    const begun = bench.later;
+    let failures = 0;
+    do {
+      await invoke().catch(() => failures++);
+    } while ((await runOf()) && bench.later - begun < 7_200_000);
+    expect(failures).toBe(8);
+    expect(bench.later - begun).toBeGreaterThan(1_800_000);
     expect(await runOf()).toBeUndefined();
+    const messages = await bench.live(sessionKey);
+    expect(messages.map(({ role }) => role)).toEqual([
+      ...["user", "assistant", "toolResult", "toolResult", "assistant"],
+    ]);
+    expect(results(messages)).toEqual([
+      "Error: interrupted; its machine could not be reached, and may continue",
+      expect.stringContaining('"ok":true'),
+    ]);
     throttled = false;
     await bench.submit(sessionKey, {
       id: "next",

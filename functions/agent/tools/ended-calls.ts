@@ -11,44 +11,45 @@ import { closeRequests } from "./ask-owner.ts";
 import { recordDecisions } from "./record-decisions.ts";
 import { originsOfResults, toResultMessages } from "./tool-results.ts";
 
-/** Cancels the pending calls of a run on their nodes. @returns the ids of the calls whose cancellation was sent */
-export function endPendingCalls(
-  { sockets }: Pick<Agent, "sockets">,
-  sessionKey: string,
-  run: Run,
-  nodes: () => Promise<PeerRecord[]>,
-): Promise<ReadonlySet<string>> {
-  return cancelCalls({ sockets }, nodes, sentCalls(sessionKey, run));
+/** What the model reads of calls without an answer: why they ended, and what is known of one that waited for nobody. */
+const endings = {
+  stopped: { why: "stopped by the user", own: "it was not started" },
+  "given up": { why: "interrupted", own: "outcome unknown" },
+};
+
+/** The results of calls that have ended, for the transcript, and whose words these are. */
+export interface EndedCalls {
+  results: ToolResultMessage[];
+  origins: string[];
 }
 
-/**
- * Ends the calls of a run that was stopped.
- * @returns their results for the transcript, and whose words these are; a call without an answer gets an error
- */
-export async function stopCalls(
+/** Ends the calls of a run that was stopped or is given up, and cancels those of nodes. A call without an answer gets an error. */
+export async function endCalls(
   agent: Agent,
   { sessionKey, state }: Pick<SessionWriter, "sessionKey" | "state">,
   run: Run,
+  ending: keyof typeof endings,
   nodes: () => Promise<PeerRecord[]>,
-): Promise<{ results: ToolResultMessage[]; origins: string[] }> {
+): Promise<EndedCalls> {
   if (run.phase !== "tools") return { results: [], origins: [] };
   await closeRequests(agent, { sessionKey }, run, waitingRequests(run), "withdrawn");
-  const cancelled = await endPendingCalls(agent, sessionKey, run, nodes);
+  const cancelled = await cancelCalls(agent, nodes, sentCalls(sessionKey, run));
   const reply = (await agent.history.load(state)).at(-1);
   if (reply?.role !== "assistant") return { results: [], origins: [] };
   const calls = toolCallsOf(reply);
   const outcomes = new Map(await readOutcomes(agent, sessionKey, run, calls));
   const { runId, step, pending } = run;
+  const { why, own } = endings[ending];
   for (const { id: callId } of calls) {
     if (outcomes.has(callId)) continue;
     const isCancelled = cancelled.has(encodeCallAddress({ sessionKey, runId, step, callId }));
     const machine = isCancelled
       ? "its machine was asked to cancel it"
       : "its machine could not be reached, and may continue";
-    const isRequest = pending[callId]?.approval !== undefined;
-    const started = pending[callId]?.asked ? "the other conversation continues" : machine;
-    const how = Object.hasOwn(pending, callId) && !isRequest ? started : "it was not started";
-    outcomes.set(callId, { error: `stopped by the user; ${how}`, origins: [] });
+    const waited = Object.hasOwn(pending, callId) ? pending[callId] : undefined;
+    const started = waited?.asked ? "the other conversation continues" : machine;
+    const how = waited?.approval ? "it was not started" : waited ? started : own;
+    outcomes.set(callId, { error: `${why}; ${how}`, origins: [] });
   }
   const results = toResultMessages(run, calls, outcomes, agent.now());
   await recordDecisions(agent, sessionKey, run, reply, results);
