@@ -47,11 +47,8 @@ const chances = {
   stall: 0.006,
 };
 
-/**
- * Hits per step of a turn. The agent gives a step up at the fourth interruption, and a slow machine must not cause that
- * one.
- */
-const hitsPerStep = 2;
+/** Hits per step of a turn. The agent gives a step up at the eighth interruption, and a slow machine must not cause that one. */
+const hitsPerStep = 4;
 
 /** A process that is cut off returns after its lease has expired, usually when another one has acquired the session. */
 const pastTheLeaseMs = 32_000;

@@ -26,8 +26,11 @@ const connectionAgeMs = 10 * 60_000;
 
 /** Maximum error of a process's clock, in either direction. Milliseconds. */
 const maxSkewMs = 10_000;
-/** After the last fault, everything must become idle within this time, and then peers must reconnect. Milliseconds. */
-const settleMs = 600_000;
+/**
+ * After the last fault, everything must become idle within this time, and then peers must reconnect. An interrupted step may
+ * wait for 16 minutes. Milliseconds.
+ */
+const settleMs = 1_500_000;
 const reconnectMs = 120_000;
 
 /**

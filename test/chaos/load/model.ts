@@ -147,6 +147,7 @@ export function isLoss(text: string): boolean {
   const known = [
     ...["the tool did not answer in time", "Node not connected: ", "Node does not read its messages: "],
     ...["the machine disconnected during the call", "the node on the machine restarted during the call"],
+    "interrupted; ",
   ];
   return (
     known.some((reason) => text.startsWith(`Error: ${reason}`)) ||
