@@ -146,6 +146,7 @@ async function resumeCalls(
     turn,
     { ...state, run: state.run },
     await planCalls(agent, sessionKey, turn, run, reply, open),
+    await agent.history.load(state),
   );
   // The earlier invocation may have shown no request, or sent no call.
   await Promise.all([

@@ -57,8 +57,7 @@ export async function decideCalls(
   const decided = await Promise.all(
     planned.map(async (one) => {
       if (one.by === "nobody") return { one };
-      const bound = bind(turn, one.call);
-      bound.judged.isQuoted = isQuoted(shown, bound.judged.args.url);
+      const bound = bind(turn, one.call, shown);
       return { one, bound, decision: await decide(agent, turn, where, bound) };
     }),
   );
@@ -117,6 +116,7 @@ export async function decideAgain(
   turn: TurnContext,
   where: DecidingRun,
   planned: readonly PlannedCall[],
+  shown: readonly Message[],
 ): Promise<PlannedCall[]> {
   const { sessionKey, sessionId, run } = where;
   const place = { sessionKey, sessionId, runId: run.runId };
@@ -125,7 +125,7 @@ export async function decideAgain(
       ? run.decisions?.calls[one.call.id]?.decision
       : undefined;
     if (one.by === "nobody" || one.by === "owner" || before === undefined) return one;
-    const { judged, equalHash } = bind(turn, one.call);
+    const { judged, equalHash } = bind(turn, one.call, shown);
     const findGrant = () => (before === "ask" ? Promise.resolve("") : findGrantFor(table, equalHash, place));
     const { decision, why } = await judge(
       policyOf(turn.configuration, turn.agentId),
@@ -224,7 +224,7 @@ function bindingHash(
   return hashOf({ ...equal, sessionKey, sessionId, runId: run.runId, step: run.step, callId });
 }
 
-function bind(turn: TurnContext, call: ToolCallBlock): Bound {
+function bind(turn: TurnContext, call: ToolCallBlock, shown: readonly Message[] = []): Bound {
   const { agentId, native, nodeTools } = turn;
   const own = native.get(call.name) ?? native.get(`gsv__${call.name}`);
   const found = own ? undefined : nodeTools.get(call.name);
@@ -237,7 +237,7 @@ function bind(turn: TurnContext, call: ToolCallBlock): Bound {
     ...(node ? { node } : {}),
   };
   return {
-    judged: { tool, bareName, args, ...(node ? { node: node.id } : {}) },
+    judged: { tool, bareName, args, isQuoted: isQuoted(shown, args.url), ...(node ? { node: node.id } : {}) },
     equal,
     equalHash: hashOf(equal),
   };
