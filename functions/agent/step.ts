@@ -31,8 +31,8 @@ export interface StepPlan {
   entry?: InboxEntry;
   /** Absent: the step only writes, and the session loop continues from the new state. */
   call?: ModelCallPlan;
-  /** Written before the commit, because nothing repeats it afterwards. */
-  logged?: Promise<void>;
+  /** Called before the commit, beside the model call: nothing repeats it afterwards. */
+  record?: () => Promise<void>;
 }
 
 /**
@@ -143,10 +143,10 @@ async function recordStart({ table }: Agent, { task, runId }: Run): Promise<void
 
 async function commitPlan(
   writer: SessionWriter,
-  { run, appended, writes, entry, logged }: StepPlan,
+  { run, appended, writes, entry, record }: StepPlan,
   prepared: Prepared | Uncalled | undefined,
 ): Promise<void> {
-  await logged;
+  await record?.();
   const [read, more] = prepared?.status === "fits" ? [prepared.turn.origins, prepared.steps] : [[], []];
   const steps = [assign("run", havingRead(run, read)), ...writes, ...more];
   const shown = prepared?.tail === undefined ? appended : withTail(appended, prepared.tail);

@@ -79,10 +79,8 @@ export async function toolStep(
     return releaseForCalls(writer);
   }
   const continued = continueWithResults(agent, run, messages, reply, outcomes);
-  const logged = recordDecisions(agent, sessionKey, run, reply, continued.appended);
-  // `runStep` may fail before it waits for it.
-  logged.catch(() => {});
-  const plan = { ...continued, logged };
+  const record = () => recordDecisions(agent, sessionKey, run, reply, continued.appended);
+  const plan = { ...continued, record };
   const clients = peers.clients(agent.now() - freshPeersMs);
   const [next] = await Promise.all([
     runStep(agent, writer, peers, plan),
