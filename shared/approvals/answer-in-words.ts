@@ -28,7 +28,7 @@ const answerWords = new RegExp(
 /**
  * Answers a request by an owner's direct message such as `yes c5qs`, on a bridge with `trustApprovals`. It must name a request
  * that was asked in this conversation, and say nothing else.
- * @returns undefined for any other message; else what the sender is told, which was sent
+ * @returns undefined for any other message; else the reply to the sender, which was sent
  */
 export async function answerInWords(
   tools: PressTools & Accounts,

@@ -32,7 +32,7 @@ export async function answerRequest(
   for (;;) {
     let state = await readSession(table, approval.sessionKey);
     const result = standing(state, approval, answer);
-    // Whoever gave an answer that waits may have died before waking the agent.
+    // The process that wrote an answer may have died before it woke the agent.
     if (result !== "open" && state && needsAgent(state, answer.at)) await wake(approval.sessionKey);
     if (!state || (result !== "open" && result.status !== "answered"))
       return {

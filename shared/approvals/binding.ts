@@ -29,7 +29,7 @@ export function hashOf(bound: Binding | EqualCalls): string {
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** The id of a request: 80 bits of its hash. So whoever names the id names the contents. */
+/** The id of a request: 80 bits of its hash. So the id names the contents. */
 export function idOfHash(hash: string): string {
   const bits = BigInt(`0x${hash.slice(0, 20)}`);
   return Array.from({ length: 16 }, (_, i) => alphabet[Number((bits >> BigInt(75 - 5 * i)) & 31n)]).join("");

@@ -23,7 +23,7 @@ type Consequence = { pending: PendingCall | undefined } | { error: string; isVoi
 
 /**
  * Commits what follows from the owner's answers, and from a message that sets requests aside. An allowed call becomes a
- * pending call, or one without an outcome: the next step carries it out. So an answer is used once, by whoever holds the lease.
+ * pending call, or one without an outcome: the next step carries it out. So an answer is used once, by the holder of the lease.
  */
 export async function actOnAnswers(
   agent: Agent,
@@ -137,7 +137,7 @@ function deniedText({ note }: ApprovalAnswer): string {
   return `denied by your human${said}. Do not reach the same in another way; say what is missing`;
 }
 
-/** Logs what an answer led to, and tells of a call that does not run. */
+/** Logs what an answer led to, and reports a call that does not run. */
 async function record(
   agent: Agent,
   writer: SessionWriter,
