@@ -76,7 +76,7 @@ export class SessionAccount {
 
   /**
    * Reserves a call. Far from every limit the reservation is stored while the call is being made, except a session's first of a
-   * day: the margin counts only sessions that the day knows.
+   * day: the margin counts only sessions that the day knows. A free call reserves nothing.
    */
   async admit(occasion: Occasion, size: CallSize): Promise<Admission> {
     const { payer, isDeferrable = false, isPublic = false } = occasion;
@@ -109,6 +109,10 @@ export class SessionAccount {
       const hold = { ...price, scopes: scopesOf(rules, payer) };
       this.#ledger.reserve(hold);
       const warned = this.#warn(used, sums.day, budgets, payer);
+      if (isFree(hold)) {
+        await warned;
+        return { status: "admitted", hold, bound, cap: fitted.cap, reserved: Promise.resolve(undefined) };
+      }
       const reserved = this.#ledger.write(limits).finally(() => warned);
       if (fitted.isFar && this.#ledger.isCounted(sums.day)) {
         const refused = reserved.then((outcome) =>
@@ -203,6 +207,9 @@ function rowKey({ payer, model }: Occasion): string {
   const { kind, agentId, channel = "", jobId = "" } = payer;
   return [kind, agentId, channel, jobId, model].join("|");
 }
+
+/** Whether a reservation adds nothing to any sum. */
+const isFree = ({ micros, scopes }: Hold) => micros === 0 && !scopes.some(isTokens);
 
 /** The budgets, in which a model without a price of its own has that of its server. */
 function pricedFor({ model, server }: Occasion, budgets: Budgets): Budgets {

@@ -144,6 +144,30 @@ it("all models of a server whose address has a price of 0 are free, and their pr
   ]);
 });
 
+it("a turn writes to the day when its call is reserved and when it is settled; a free call reserves nothing", async () => {
+  let writes = 0;
+  const table: MemoryState["table"] = {
+    ...state.table,
+    update(...change) {
+      if (change[0].pk === "USAGE") writes += 1;
+      return state.table.update(...change);
+    },
+  };
+  const over = openBench({ ...state, table }, bench.configuration.model);
+  const writesOf = async (key: string) => {
+    await over.submit(key, message("hi"));
+    writes = 0;
+    await over.invoke(key);
+    return writes;
+  };
+  expect(await writesOf("agent:main:priced")).toBe(2);
+  over.configuration.budgets = {
+    ...over.configuration.budgets,
+    prices: { [server.url]: { input: 0, output: 0 } },
+  };
+  expect(await writesOf("agent:main:free")).toBe(1);
+});
+
 it("a limit that is near is marked once, and a rule that only warns refuses nothing", async () => {
   limit(rule({ usd: 0.01, atLimit: "warn" }));
   for (let n = 0; n < 3; n++) expect(await say("agent:main:main")).toBe("fine");

@@ -57,16 +57,17 @@ export function totalCharacters(messages: readonly Message[]): number {
 /** The size of the system prompt and the tool definitions, in characters. */
 export function promptCharacters(systemPrompt: string, tools: readonly ToolDefinition[]): number {
   const bracketsAndCommas = 1 + Math.max(1, tools.length);
-  return systemPrompt.length + tools.reduce((sum, tool) => sum + toolCharacters(tool), bracketsAndCommas);
+  return systemPrompt.length + tools.reduce((sum, tool) => sum + toolJson(tool).length, bracketsAndCommas);
 }
 
-/** Cached sizes of definitions as JSON, in characters. A native tool's definition is the same object in all calls. */
-const measured = new WeakMap<ToolDefinition, number>();
+/** Cached JSON of definitions. A native tool's definition is the same object in all calls. */
+const written = new WeakMap<ToolDefinition, string>();
 
-function toolCharacters(tool: ToolDefinition): number {
-  const known = measured.get(tool) ?? JSON.stringify(tool).length;
-  measured.set(tool, known);
-  return known;
+/** A definition as JSON. */
+export function toolJson(tool: ToolDefinition): string {
+  const json = written.get(tool) ?? JSON.stringify(tool);
+  written.set(tool, json);
+  return json;
 }
 
 /**

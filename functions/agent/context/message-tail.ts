@@ -62,7 +62,8 @@ export function messageTail(sources: TailSources): string {
     ...(channel ? [`Channel: ${channel}`] : []),
     ...(isTold ? [] : [`Machines: ${machines}`]),
   ];
-  const changes = sent === current && told.length === 0 ? [] : changedSections(sent, current, told);
+  const saying = told.filter((tail) => tail.includes(sectionSeparator));
+  const changes = sent === current && saying.length === 0 ? [] : changedSections(sent, current, saying);
   const text = [state.join("\n"), ...changes].join(sectionSeparator);
   return `${tailStart}${withoutTags(text)}${tailEnd}`;
 }

@@ -43,7 +43,7 @@ import { mayUse } from "../tools/agent-rights.ts";
 import type { NativeTool, ToolTurn } from "../tools/native/native-tool.ts";
 import { nativeTools } from "../tools/native/native-tools.ts";
 import type { Fit } from "./context-fit.ts";
-import { promptCharacters } from "./context-size.ts";
+import { promptCharacters, toolJson } from "./context-size.ts";
 import { keepPrompt, sinceFirstSent } from "./kept-prompt.ts";
 import { messageTail } from "./message-tail.ts";
 import { type AssembledPrompt, assemblePrompt, machinesText, type PromptContent } from "./prompt.ts";
@@ -218,8 +218,8 @@ export async function loadContext(
   const isFirstRun = (files.bootstrap ?? "").trim() !== "";
   const listed = content.skills.map(({ readPath }) => readPath);
   const texts = [content.basePrompt, safety, toolCallStyle];
-  const rights = [asked, role, audience, kind, timezone, isFirstRun, texts, listed, tools];
-  const basis = sha256(JSON.stringify(rights));
+  const rights = [asked, role, audience, kind, timezone, isFirstRun, texts, listed];
+  const basis = sha256(`${JSON.stringify(rights).slice(0, -1)},[${tools.map(toolJson).join()}]]`);
   const sender = senderOf(run);
   const lastChannel = lastChannelOf(state, run, kind);
   return {

@@ -40,7 +40,9 @@ async function counted() {
 
 /** Answers requests and calls until the run has ended. */
 async function finish(): Promise<void> {
-  for (let run = await runOf(); run; run = await runOf()) {
+  for (let tries = 0; tries < 20; tries++) {
+    const run = await runOf();
+    if (!run) return;
     if ((await openHere()).length > 0) await answer("allow");
     for (const callId of Object.keys(run.pending)) {
       const call = { sessionKey: on.sessionKey, runId: run.runId, step: run.step, callId };
@@ -48,6 +50,7 @@ async function finish(): Promise<void> {
     }
     await invoke();
   }
+  throw new Error("the run does not end");
 }
 
 /** Begins a run that calls a tool, in a process that dies after this number of AWS calls. @returns whether it died */
