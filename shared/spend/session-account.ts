@@ -13,6 +13,9 @@ type Budgets = Awaited<ReturnType<Book["budgets"]>>;
 /** Attempts to reserve a call: others have reserved theirs in between. */
 const maxTries = 5;
 
+/** A provider that reports more tokens, or a price of more μ$, is not believed: a million dollars. */
+const maxNumber = 1e12;
+
 /** Who pays for a call, and under which conditions. */
 export interface Occasion {
   payer: Payer;
@@ -132,8 +135,8 @@ export class SessionAccount {
   }
 
   /**
-   * Charges a reserved call by the provider's report, or by an estimate. "nothing": it was refused. "unknown": the whole
-   * reservation is charged.
+   * Charges a reserved call by the provider's report, or by an estimate. "nothing": it was refused. "unknown", or a report
+   * that cannot be true: the whole reservation is charged.
    */
   async charge(
     hold: Hold,
@@ -152,6 +155,9 @@ export class SessionAccount {
       pricedFor(occasion, await this.#book.budgets()),
     );
     const { input, output, cacheRead, cacheWrite } = usage;
+    // A server may report nonsense.
+    if (![input, output, cacheRead, cacheWrite, micros].every((number) => number >= 0 && number <= maxNumber))
+      return this.#ledger.charge(hold, key);
     const unknown = source === "unknown-estimate" ? 1 : 0;
     const row = [1, input, output, cacheRead, cacheWrite, micros, unknown, savedMicros, 0];
     this.#ledger.charge(hold, key, { micros, tokens: input + output + cacheRead + cacheWrite }, row);
