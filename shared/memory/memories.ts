@@ -4,8 +4,10 @@ import type { Workspace } from "../workspace/workspace-files.ts";
 import type { Bucket, Table } from "../world/world.ts";
 import { openLedger, usualType } from "./ledger.ts";
 import { openMemoryFiles } from "./memory-files.ts";
-import { type MemoryLine, readMemories, withoutMemory } from "./memory-line.ts";
+import { type MemoryLine, memoryId, readMemories, withoutMemory } from "./memory-line.ts";
 import {
+  allow,
+  end,
   forget,
   type MemoryOrigin,
   type MemoryStore,
@@ -18,8 +20,8 @@ import {
 } from "./memory-store.ts";
 
 const operations = {
-  ...{ remember, recall, recallEach, read: readMemory, forget, supersede },
-  ...{ withoutForgotten, keepExtracted, recordAdded, removeForgotten },
+  ...{ remember, recall, recallEach, read: readMemory, forget, supersede, allow, end },
+  ...{ withoutForgotten, keepExtracted, keepChanges, recordAdded, removeForgotten },
 };
 
 type Rest<F> = F extends (store: MemoryStore, ...rest: infer R) => infer T ? (...rest: R) => T : never;
@@ -88,6 +90,29 @@ function keepExtracted(
   from: ExtractedFrom,
 ): Promise<void> {
   return record(store, agentId, readMemories("", text), { ...from, by: "extraction" });
+}
+
+/** What a conversation says about a memory that is noted already. `text`: the fact that replaces it. */
+interface SaidAgain {
+  kind: "same" | "replaces" | "ended";
+  id: string;
+  text?: string;
+}
+
+/** Records that memories were said again, and ends those that no longer hold. A repeat changes nothing. */
+async function keepChanges(
+  store: MemoryStore,
+  use: MemoryUse,
+  changes: readonly SaidAgain[],
+  from: ExtractedFrom,
+): Promise<void> {
+  const current = new Set((await store.files.list(use.agentId, use.audience)).map(({ id }) => id));
+  for (const { kind, id, text } of changes) {
+    if (!current.has(id)) continue;
+    if (kind === "same")
+      await store.ledger.note(use.agentId, { type: usualType, ...from, by: "extraction", id });
+    else await end(store, use, id, text === undefined ? undefined : memoryId(text));
+  }
 }
 
 /** Records the origin of the memories that a file's new content has and the file has not. A repeat changes nothing. */

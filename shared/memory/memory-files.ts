@@ -10,7 +10,9 @@ import {
   type MemoryLine,
   readAllMemories,
   readMemories,
+  readMemoriesWithEnded,
   withMemory,
+  withMemoryRestored,
   withMemoryStruck,
   withoutMemory,
 } from "./memory-line.ts";
@@ -26,6 +28,8 @@ export interface MemoryFiles {
    * each.
    */
   list(agentId: string, audience: Audience): Promise<MemoryLine[]>;
+  /** As `list`, with the memories that have ended or were replaced. */
+  listWithEnded(agentId: string, audience: Audience): Promise<MemoryLine[]>;
   /** The memories of one file; none when it is missing. */
   read(agentId: string, path: string): Promise<MemoryLine[]>;
   /**
@@ -39,37 +43,42 @@ export interface MemoryFiles {
   remove(agentId: string, id: string): Promise<string[]>;
   /** Removes memories from one file, except where they are struck out. */
   removeFrom(agentId: string, path: string, ids: readonly string[]): Promise<void>;
-  /** Strikes a memory out in every file. @returns the files that contained it */
-  strike(agentId: string, id: string): Promise<string[]>;
+  /** Strikes a memory out in every file. @param until the month, `YYYY-MM`  @returns the files that contained it */
+  strike(agentId: string, id: string, until: string): Promise<string[]>;
+  /** Undoes `strike`. @returns the files in which it was struck out */
+  restore(agentId: string, id: string): Promise<string[]>;
 }
 
 function withOrigins(lines: MemoryLine[], origins: Origins): MemoryLine[] {
   return origins.length === 0 ? lines : lines.map((line) => ({ ...line, origins }));
 }
 
+/** The files with memories: MEMORY.md, USER.md, the notes from the newest on. @param isAll also those of guests and groups */
+async function listFiles(bucket: Bucket, prefix: string, isAll: boolean): Promise<ListedObject[]> {
+  const [longTerm, owner, notes] = await Promise.all([
+    bucket.list(prefix + promptFiles.memory),
+    bucket.list(prefix + promptFiles.user),
+    bucket.list(`${prefix}memory/`, isAll ? undefined : "/"),
+  ]);
+  const [first, second] = [longTerm.objects.slice(0, 1), owner.objects.slice(0, 1)];
+  return [...first, ...second, ...notes.objects.toReversed()].filter(({ key }) => key.endsWith(".md"));
+}
+
 export function openMemoryFiles(bucket: Bucket, workspace: Workspace, segments: Segments): MemoryFiles {
   const reader = createCachedReader(bucket, { maxEntries: 2000, maxCharacters: 20_000_000 });
-  const linesOf = async (agentId: string, audience: Audience, isAll: boolean) => {
+  const linesOf = async (agentId: string, audience: Audience, readLines = readMemories) => {
     const prefix = workspacePrefix(agentId);
     const read = async ({ key, etag }: ListedObject) => {
       const content = await reader.readListed(key, etag);
-      const lines = (isAll ? readAllMemories : readMemories)(key.slice(prefix.length), content ?? "");
+      const lines = readLines(key.slice(prefix.length), content ?? "");
       return withOrigins(lines, reader.originsOf(key));
     };
-    const [longTerm, owner, notes] = await Promise.all([
-      bucket.list(prefix + promptFiles.memory),
-      bucket.list(prefix + promptFiles.user),
-      bucket.list(`${prefix}memory/`, isAll ? undefined : "/"),
-    ]);
-    const files = [
-      ...longTerm.objects.slice(0, 1),
-      ...owner.objects.slice(0, 1),
-      ...notes.objects.toReversed(),
-    ].filter(({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)));
+    const listed = await listFiles(bucket, prefix, readLines === readAllMemories);
+    const files = listed.filter(({ key }) => isVisible(audience, key.slice(prefix.length)));
     await fillNotes({ bucket, segments }, reader, agentId, files);
     return (await inGroups(files, read)).flat();
   };
-  const list = (agentId: string, audience: Audience) => linesOf(agentId, audience, false);
+  const list = (agentId: string, audience: Audience) => linesOf(agentId, audience);
   const readOne = async (agentId: string, path: string, readLines = readMemories) => {
     const key = workspacePrefix(agentId) + path;
     return withOrigins(readLines(path, (await reader.read(key, 0)) ?? ""), reader.originsOf(key));
@@ -77,7 +86,7 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace, segments: 
   const diary = async (agentId: string, audience: Audience) =>
     isVisible(audience, diaryPath) ? readOne(agentId, diaryPath, readAllMemories) : [];
   const find = async (agentId: string, audience: Audience, id: string) => {
-    const all = await Promise.all([linesOf(agentId, audience, true), diary(agentId, audience)]);
+    const all = await Promise.all([linesOf(agentId, audience, readAllMemories), diary(agentId, audience)]);
     return all.flat().filter((memory) => memory.id === id);
   };
   const changeAll = async (
@@ -92,6 +101,7 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace, segments: 
   };
   return {
     list,
+    listWithEnded: (agentId, audience) => linesOf(agentId, audience, readMemoriesWithEnded),
     read: (agentId, path) => readOne(agentId, path),
     find,
     async add(agentId, path, text, origins) {
@@ -104,10 +114,14 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace, segments: 
       await workspace.change(agentId, path, without);
       await removeNotes(segments, agentId, [path]);
     },
-    async strike(agentId, id) {
+    async strike(agentId, id, until) {
       const all = await Promise.all([list(agentId, "main"), readOne(agentId, diaryPath)]);
       const holding = all.flat().filter((memory) => memory.id === id);
-      return changeAll(agentId, holding, (content) => withMemoryStruck(content, id));
+      return changeAll(agentId, holding, (content) => withMemoryStruck(content, id, until));
+    },
+    async restore(agentId, id) {
+      const struck = (await find(agentId, "main", id)).filter(({ isStruck }) => isStruck);
+      return changeAll(agentId, struck, (content) => withMemoryRestored(content, id));
     },
   };
 }

@@ -13,6 +13,9 @@ export interface MemoryLine {
   line: number;
   /** Whose words the file contains, besides the owner's. */
   origins?: Origins;
+  isStruck?: true;
+  /** Of a struck-out one: the month in which it ended or was replaced, `YYYY-MM`. */
+  ended?: string;
 }
 
 /** Number of hex digits of a memory's id. */
@@ -53,13 +56,21 @@ export function readMemories(path: string, content: string): MemoryLine[] {
   return readBlocks(content).flatMap((block) => (block.isStruck ? [] : [memoryOf(path, block)]));
 }
 
+/** The memories of a file, including those of which it says until when they were true: `~~…~~ (until 2026-11)`. */
+export function readMemoriesWithEnded(path: string, content: string): MemoryLine[] {
+  return readBlocks(content).flatMap((block) =>
+    block.isStruck && block.until === undefined ? [] : [memoryOf(path, block)],
+  );
+}
+
 /** The memories of a file, including struck-out ones. */
 export function readAllMemories(path: string, content: string): MemoryLine[] {
   return readBlocks(content).map((block) => memoryOf(path, block));
 }
 
-function memoryOf(path: string, { text, first }: MemoryBlock): MemoryLine {
-  return { id: memoryId(text), text, path, line: first + 1 };
+function memoryOf(path: string, { text, first, isStruck, until }: MemoryBlock): MemoryLine {
+  const ended = until === undefined ? {} : { ended: until };
+  return { id: memoryId(text), text, path, line: first + 1, ...(isStruck ? { isStruck } : {}), ...ended };
 }
 
 /** The file without a memory. @param isStruckKept whether the memory stays where it is struck out */
@@ -74,21 +85,40 @@ export function withoutMemory(content: string, id: string, isStruckKept = false)
     .join("\n");
 }
 
-/** The file with a memory struck out: it stays readable, but is no longer a memory. */
-export function withMemoryStruck(content: string, id: string): string {
+/**
+ * The file with a memory struck out: it stays readable, but is no longer a memory.
+ * @param until the month in which it ended, `YYYY-MM`
+ */
+export function withMemoryStruck(content: string, id: string, until?: string): string {
   const lines = content.split("\n");
   for (const { text, first, last, isStruck } of readBlocks(content)) {
     if (isStruck || memoryId(text) !== id) continue;
     if (isTableRow(lines[first] ?? "")) {
-      lines[first] = strikeCells(lines[first] ?? "");
+      lines[first] = strikeCells(lines[first] ?? "", untilText(until));
       continue;
     }
     const [start = ""] = itemStart.exec(lines[first] ?? "") ?? [];
     lines[first] = `${start}~~${lines[first]?.slice(start.length).trimStart()}`;
-    lines[last] = `${lines[last]?.trimEnd()}~~`;
+    lines[last] = `${lines[last]?.trimEnd()}~~${untilText(until)}`;
   }
   return lines.join("\n");
 }
+
+const untilText = (month: string | undefined) => (month === undefined ? "" : ` (until ${month})`);
+
+/** The file with a struck-out memory as it was before. */
+export function withMemoryRestored(content: string, id: string): string {
+  const lines = content.split("\n");
+  for (const { text, first, last, isStruck } of readBlocks(content)) {
+    if (!isStruck || memoryId(text) !== id) continue;
+    for (let i = first; i <= last; i++)
+      lines[i] = (lines[i] ?? "").replaceAll("~~", "").replace(untilAtEnd, "$2");
+  }
+  return lines.join("\n");
+}
+
+/** When a struck-out memory ended, at the end of its line, before the end of a table's row. */
+const untilAtEnd = / \(until (\d{4}-\d{2})\)(\s*\|?\s*)$/;
 
 /** The file with a memory appended, unless it contains it. */
 export function withMemory(content: string, text: string): string {
@@ -101,15 +131,18 @@ export function withMemory(content: string, text: string): string {
 /** A block whose text is a memory. */
 interface MemoryBlock extends MarkdownBlock {
   isStruck: boolean;
+  /** Of a struck-out one: the month in which it ended, if the file says it. */
+  until?: string;
 }
 
 /** The memories of a Markdown text. A field without a value, an introduction (`Allergies:`) and a note in parentheses are none. */
 function readBlocks(content: string): MemoryBlock[] {
   return readMarkdown(content).flatMap((block) => {
     const shown = withoutScore(block.text);
-    const isStruck = /^~~.*~~$/.test(shown);
-    const text = isStruck ? withoutScore(shown.slice(2, -2).trim()) : shown;
+    const [, struck, , until] = /^~~(.*)~~( \(until (\d{4}-\d{2})\))?$/.exec(shown) ?? [];
+    const isStruck = struck !== undefined;
+    const text = isStruck ? withoutScore(struck.trim()) : shown;
     const isNone = text === "" || /:[*_]*$/.test(text) || /^_?\([^()]*\)_?$/.test(text);
-    return isNone ? [] : [{ ...block, text, isStruck }];
+    return isNone ? [] : [{ ...block, text, isStruck, ...(until === undefined ? {} : { until }) }];
   });
 }

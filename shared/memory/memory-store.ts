@@ -2,7 +2,7 @@ import { joinOrigins } from "../origins/origins.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Memory, MemoryRecord, MemoryType } from "../protocol/memory-schemas.ts";
 import { questionTerms, rankTurns } from "../recall/ranking.ts";
-import { createTurnIndex } from "../recall/turn-index.ts";
+import { createTurnIndex, type TurnIndex } from "../recall/turn-index.ts";
 import { termsOf } from "../recall/words.ts";
 import { localTime } from "../runtime/zoned-time.ts";
 import { type Audience, checkWritable } from "../workspace/privacy.ts";
@@ -70,7 +70,7 @@ export async function remember(
   return readMemory({ files, ledger }, { agentId, audience }, id);
 }
 
-/** The memories that match a question best; for an empty question the newest. */
+/** The memories that match a question best, after them those that have ended; for an empty question the newest. */
 export async function recall(
   store: MemoryStore,
   use: MemoryUse,
@@ -87,9 +87,11 @@ export async function recallEach(
   queries: readonly string[],
   limit: number,
 ): Promise<RecalledMemory[][]> {
-  const lines = await files.list(agentId, audience);
+  const lines = await files.listWithEnded(agentId, audience);
   const known = [...joined(lines, new Map()).values()];
-  const newest = known.map((memory) => ({ memory, isHit: false, share: 0 }));
+  const newest = known
+    .filter(({ ended }) => ended === undefined)
+    .map((memory) => ({ memory, isHit: false, share: 0 }));
   const orders = queries.map((query) =>
     (query.trim() === "" ? newest : rankMemories(known, query, timezone)).slice(0, limit),
   );
@@ -173,7 +175,32 @@ export async function supersede(
   const old = await readMemory(store, use, id);
   const by = await remember(store, use, text, { type: old.record?.type, ...origin });
   await store.ledger.supersede(use.agentId, id, { id: by.id, at: use.now });
-  return { by, files: await store.files.strike(use.agentId, id) };
+  return { by, files: await store.files.strike(use.agentId, id, monthOf(use)) };
+}
+
+/** The month of a use, `YYYY-MM`, as struck-out memories say it. */
+export function monthOf({ now, timezone }: Pick<MemoryUse, "now" | "timezone">): string {
+  return localTime(now, timezone).date.slice(0, 7);
+}
+
+/**
+ * Ends a memory, or lets another that is noted already replace it: it is struck out, and no reset or compaction extracts it
+ * again. A repeat changes nothing.
+ * @param by the id of the other memory
+ */
+export async function end(store: MemoryStore, use: MemoryUse, id: string, by?: string): Promise<void> {
+  await store.ledger.supersede(use.agentId, id, { at: use.now, ...(by === undefined ? {} : { id: by }) });
+  await store.files.strike(use.agentId, id, monthOf(use));
+}
+
+/**
+ * Lets a forgotten memory be extracted again, and undoes that it ended or was replaced.
+ * @returns the files in which it was struck out; undefined when it was not forgotten, ended or replaced
+ */
+export async function allow(store: MemoryStore, agentId: string, id: string): Promise<string[] | undefined> {
+  const isAllowed = await store.ledger.allow(agentId, id);
+  const files = await store.files.restore(agentId, id);
+  return isAllowed || files.length > 0 ? files : undefined;
 }
 
 /** Joins lines with the same text into one memory, in the order of first occurrence. */
@@ -182,9 +209,13 @@ function joined(
   records: ReadonlyMap<string, MemoryRecord>,
 ): Map<string, Memory> {
   const memories = new Map<string, Memory>();
-  for (const { id, text, path, line } of lines) {
+  const current = new Set(lines.flatMap(({ id, ended }) => (ended === undefined ? [id] : [])));
+  for (const { id, text, path, line, ended } of lines) {
+    // Where it is struck out does not matter if it is noted elsewhere.
+    if (ended !== undefined && current.has(id)) continue;
     const record = records.get(id);
-    const memory = memories.get(id) ?? { id, text, places: [], ...(record ? { record } : {}) };
+    const known = memories.get(id);
+    const memory = known ?? { id, text, places: [], ...(record && { record }), ...(ended && { ended }) };
     memory.places.push({ path, line });
     memories.set(id, memory);
   }
@@ -198,27 +229,38 @@ function noMemory(agentId: string, id: string): PeerError {
   );
 }
 
-/** Memories that match a question, best first, by their words and by the day of their note. */
-function rankMemories(
-  memories: readonly Memory[],
-  question: string,
+/** An index of memories: `n` of a turn is the memory's place in the list, from 1 on. */
+export function indexMemories(
+  memories: readonly Pick<Memory, "id" | "text" | "places">[],
   timezone: string,
-): { memory: Memory; isHit: boolean; share: number }[] {
+): TurnIndex {
   const index = createTurnIndex(timezone);
   for (const [place, { id, text, places }] of memories.entries()) {
     // Index each as a separate conversation: its neighbours in the file are unrelated.
     const turn = { n: place + 1, ts: dayOf(places), role: "user", text } as const;
     index.add({ sessionKey: "", sessionId: id }, [turn]);
   }
+  return index;
+}
+
+/** Memories that match a question, best first, by their words and by the day of their note. */
+function rankMemories(
+  memories: readonly Memory[],
+  question: string,
+  timezone: string,
+): { memory: Memory; isHit: boolean; share: number }[] {
+  const index = indexMemories(memories, timezone);
   const few = Math.max(hit.holders, hit.ofMemories * memories.length);
   const rare = new Set(questionTerms(question).filter((term) => index.postings(term).length <= few));
   const ranked = rankTurns([index], question, memories.length);
   const atLeast = (ranked[0]?.score ?? 0) * hit.ofBest;
-  return ranked.flatMap(({ turn, score, share }) => {
+  const found = ranked.flatMap(({ turn, score, share }) => {
     const memory = memories[turn.n - 1];
-    const isHit = score >= atLeast && termsOf(turn.text).some((term) => rare.has(term));
+    const isHit =
+      memory?.ended === undefined && score >= atLeast && termsOf(turn.text).some((term) => rare.has(term));
     return memory ? [{ memory, isHit, share }] : [];
   });
+  return found.sort((a, b) => Number(a.memory.ended !== undefined) - Number(b.memory.ended !== undefined));
 }
 
 /** Noon of the newest day whose note contains a memory, epoch ms; 0 when only MEMORY.md does. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { dateTerms } from "../recall/date-words.ts";
 import { stopWords } from "../recall/stop-words.ts";
-import { plainText, termsOf } from "../recall/words.ts";
+import { plainText, sentencesOf, termsOf } from "../recall/words.ts";
 import { memoryId } from "./memory-line.ts";
 
 /**
@@ -77,6 +77,30 @@ export function matcherOf(
       return gone.words.size > 1 && repeats(gone.words, said) && fresh.every(isKnown);
     })?.id;
   };
+}
+
+/**
+ * Returns a test for texts, stricter than `matcherOf`: whether a sentence has nearly all words of a forgotten or corrected
+ * memory, with its numbers and names, whatever else it says.
+ */
+export function mentionsOf(
+  agentId: string,
+  tombs: ReadonlyMap<string, Tombstone>,
+): (text: string) => boolean {
+  const all = [...tombs.values()].filter(({ words }) => words.length > 0);
+  return (text) =>
+    tombs.has(memoryId(text)) ||
+    sentencesOf(text).some((sentence) => {
+      if (tombs.has(memoryId(sentence))) return true;
+      const { numbers, names, opening } = marksOf(sentence);
+      const said = new Set(
+        [...termsOf(sentence), ...numbers, ...names, ...opening].map((word) => hash(agentId, word)),
+      );
+      return all.some(({ words, marks = [] }) => {
+        const shared = words.filter((word) => said.has(word)).length;
+        return shared >= sameWords.ofForgotten * words.length && marks.every((mark) => said.has(mark));
+      });
+    });
 }
 
 function repeats(gone: ReadonlySet<string>, said: ReadonlySet<string>): boolean {

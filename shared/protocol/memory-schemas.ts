@@ -14,21 +14,29 @@ export const memoryIdField = v.pipe(
 /** A memory is one line. */
 export const memoryTextField = v.pipe(v.string(), v.trim(), v.minLength(3), v.maxLength(2000));
 
-/** The origin of a memory. It is stored apart from the memory file, so that a writer of the file cannot change it. */
-export interface MemoryRecord {
-  id: string;
+/** One origin of a memory. */
+export interface RecordedOrigin {
   /** The session and conversation in which it was said; absent for a memory that a client wrote. */
   sessionKey?: string;
   sessionId?: string;
-  /** The kind of that session. */
+  /** The kind of that session; `mixed` when others than the owner had spoken in it. */
   kind: string;
   /** Epoch ms. */
   at: number;
   /** The writer: the agent on request (`agent`), a reset or compaction (`extraction`), or a client. */
   by: "agent" | "extraction" | "client";
-  type: MemoryType;
   /** Whose words the writer had read, besides the owner's. Absent: of an earlier version. */
   origins?: string[];
+}
+
+/**
+ * The best origin of a memory, and the others. They are stored apart from the memory file, so that a writer of the file cannot
+ * change them.
+ */
+export interface MemoryRecord extends RecordedOrigin {
+  id: string;
+  type: MemoryType;
+  others?: RecordedOrigin[];
   /** The memory that replaced it. */
   supersededBy?: string;
   /** When dreaming has promoted it into MEMORY.md, epoch ms, and with which score. */
@@ -42,6 +50,8 @@ export interface Memory {
   /** The files that hold it, each with the number of the line. */
   places: { path: string; line: number }[];
   record?: MemoryRecord;
+  /** The month in which it ended or was replaced, `YYYY-MM`: it is struck out in its files. */
+  ended?: string;
 }
 
 /** What is known of a forgotten or corrected memory: nothing of its text. Times are epoch ms. */
@@ -98,7 +108,8 @@ export interface MemoryResults {
   /** With `everywhere`: the number of rewritten commits, and of changed or deleted prompts, segments and items. */
   "memory.forget": { id: string; files: string[]; commits?: number; copies?: number };
   "memory.correct": { id: string; by: Memory; files: string[] };
-  "memory.allow": { id: string };
+  /** `files`: those in which it was struck out, until now. */
+  "memory.allow": { id: string; files?: string[] };
 }
 
 /** Params of the methods of memories. */

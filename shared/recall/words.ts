@@ -29,6 +29,11 @@ export function plainText(text: string): string {
   return nonAscii.test(lower) ? lower.normalize("NFKD").replace(accents, "").normalize("NFC") : lower;
 }
 
+/** The sentences of a text, without empty ones. */
+export function sentencesOf(text: string): string[] {
+  return text.split(/(?<=[.!?])\s+|(?<=[。！？])|\n+/u).filter((sentence) => sentence.trim() !== "");
+}
+
 /**
  * The terms of a text, in order, with repeats. Words of a-z become their stem (Porter) without final vowels; stop words are
  * omitted. Text in scripts without spaces (Chinese, Japanese, Korean, Thai, …) becomes pairs of adjacent characters, a single

@@ -44,7 +44,10 @@ describe("a memory", () => {
       id: made.id,
       text: "Ada likes tea",
       places: [{ path: note, line: 1 }],
-      record: { id: made.id, ...origin, at: now, type: "project" },
+      record: {
+        ...{ id: made.id, ...origin, at: now, type: "project" },
+        others: [{ ...origin, sessionId: "s-2", at: now + 1 }],
+      },
     });
   });
 
@@ -78,7 +81,7 @@ describe("a memory", () => {
     const old = (await memories().recall(use(), "coffee", 1))[0];
     const { by, files } = await memories().supersede(use(), old?.id ?? "", "Ada likes tea", origin);
     expect(files).toEqual(["MEMORY.md"]);
-    expect(await read("MEMORY.md")).toBe("- ~~Ada likes coffee~~\n- x\n");
+    expect(await read("MEMORY.md")).toBe("- ~~Ada likes coffee~~ (until 2026-05)\n- x\n");
     expect(await texts()).toEqual(["x", "Ada likes tea"]);
     expect(by.text).toBe("Ada likes tea");
     await expect(memories().supersede(use(), by.id, "ADA likes tea", origin)).rejects.toMatchObject({
@@ -188,7 +191,7 @@ describe("a memory", () => {
     expect(await memories().withoutForgotten(agentId, extracted, last)).toBe(fresh);
   });
 
-  it("keeps the origin that was recorded first, for every writer of its file", async () => {
+  it("has all its origins, the best kind first: a room that said it first does not own it", async () => {
     const from = {
       sessionKey: "agent:main:telegram:group:1",
       sessionId: "g",
@@ -200,9 +203,18 @@ describe("a memory", () => {
     await write(note, "- planted by a room\n");
     await memories().keepExtracted(agentId, "- planted by a room", { ...from, kind: "main", sessionId: "m" });
     expect((await memories().recall(use(), "planted", 1))[0]?.record).toMatchObject({
-      kind: "group",
-      sessionId: "g",
+      kind: "main",
+      sessionId: "m",
+      others: [from].map(({ sessionKey, sessionId, kind, at }) => ({
+        ...{ sessionKey, sessionId, kind, at, by: "extraction", origins: [] },
+      })),
     });
+    await memories().keepExtracted(agentId, "- planted by a room", {
+      ...from,
+      sessionId: "h",
+      kind: "mixed",
+    });
+    expect((await memories().recall(use(), "planted", 1))[0]?.record).toMatchObject({ kind: "main" });
   });
 
   it.each(["remember", "forget", "supersede"] as const)(

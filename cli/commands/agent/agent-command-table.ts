@@ -119,7 +119,7 @@ const memoryCommands: readonly CommandEntry[] = [
   },
   {
     name: "allow <id>",
-    summary: "let extractions bring a forgotten memory back",
+    summary: "bring a replaced memory back, or let a forgotten one return",
     options: [agentOption],
     examples: ["memory allow 3f2a1bc09d4e5f60"],
     load: async () => (await import("./memory-commands.ts")).allowMemory,

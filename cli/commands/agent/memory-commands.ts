@@ -23,12 +23,16 @@ export const listMemories: Action = async (context, invocation) => {
   const asked = { ...agentOf(invocation), query: invocation.args.join(" "), limit, forgotten };
   const result = await gateway.request("memory.list", asked);
   if (forgotten) return context.print(result, forgottenText(result.forgotten ?? []));
-  const rows = result.memories.map((memory) => [memory.id, whereFrom(memory), visible(memory.text)]);
+  const rows = result.memories.map((memory) => [memory.id, whereFrom(memory), textWithEnd(memory)]);
   const none = "(no memories: resets, compactions and `gsv memory add` write them)";
   const listed = rows.length > 0 ? columns(["ID", "FROM", "MEMORY"], rows) : none;
   const { extraction } = result;
   context.print(result, extraction ? `${listed}\n${extractionText(extraction)}` : listed);
 };
+
+function textWithEnd({ text, ended }: Memory): string {
+  return ended === undefined ? visible(text) : `${visible(text)} (until ${visible(ended)})`;
+}
 
 function forgottenText(forgotten: readonly ForgottenMemory[]): string {
   if (forgotten.length === 0) return "(no memory was forgotten or corrected)";
@@ -99,17 +103,19 @@ export const correctMemory: Action = async (context, invocation) => {
   context.print(result, `struck out in ${struck}; replaced by ${result.by.id} ${visible(result.by.text)}`);
 };
 
-/** Lets extractions bring a forgotten memory back. */
+/** Lets extractions bring a forgotten memory back, and undoes that a memory was replaced or ended. */
 export const allowMemory: Action = async (context, invocation) => {
   const gateway = await context.gateway();
   const result = await gateway.request("memory.allow", {
     ...agentOf(invocation),
     id: invocation.args[0] ?? "",
   });
-  context.print(
-    result,
-    `allowed: ${visible(result.id)} returns when a conversation says it again, or with \`gsv memory add\``,
-  );
+  const { id, files = [] } = result;
+  const text =
+    files.length > 0
+      ? `restored in ${files.map(visible).join(", ")}`
+      : `allowed: ${visible(id)} returns when a conversation says it again, or with \`gsv memory add\``;
+  context.print(result, text);
 };
 
 function whereFrom({ record, places }: Memory): string {

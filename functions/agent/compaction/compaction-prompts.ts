@@ -2,6 +2,7 @@ import type { Message } from "../../../shared/protocol/messages.ts";
 import { isRecallTool } from "../../../shared/recall/turns-of.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { shorten } from "../context/shorten.ts";
+import type { KnownMemory } from "./known-memories.ts";
 
 /** The prompt of a model call that reads a conversation instead of taking part in it. */
 export interface ReadingPrompt {
@@ -19,13 +20,27 @@ const whatToRemember =
   "preferences, decisions and their reasons, plans and dates (as calendar dates), promises, and what is unfinished. " +
   "One line each, starting with `- `. Leave out small talk, and whatever only mattered for a moment.";
 
-/** Asks for the facts of a conversation that are worth remembering. */
-export function memoriesPrompt(conversation: string): ReadingPrompt {
-  const text = `<conversation>
+/** The known memories, one a line with id and day. */
+function knownText(known: readonly KnownMemory[]): string {
+  if (known.length === 0) return "";
+  const lines = known.map(({ id, date, text }) => `${id} ${date ?? "undated"} ${text.replaceAll("<", "‹")}`);
+  return `<known>\n${lines.join("\n")}\n</known>\n\n`;
+}
+
+const aboutKnown =
+  " If a line under <known> already says a fact, answer `- same ID` for it; if the fact has changed since, " +
+  "`- replaces ID: the new fact`; if it no longer holds, `- ended ID`. Leave the other known lines out.";
+
+/**
+ * Asks for the facts of a conversation that are worth remembering.
+ * @param known memories that may already say them
+ */
+export function memoriesPrompt(conversation: string, known: readonly KnownMemory[] = []): ReadingPrompt {
+  const text = `${knownText(known)}<conversation>
 ${conversation}
 </conversation>
 
-Pick out ${whatToRemember}
+Pick out ${whatToRemember}${known.length > 0 ? aboutKnown : ""}
 Answer with <memories>the lines</memories>, or with <memories></memories> when there is nothing.`;
   return { systemPrompt: reader, text };
 }
@@ -34,11 +49,13 @@ Answer with <memories>the lines</memories>, or with <memories></memories> when t
  * Asks for a summary of the conversation so far.
  * @param soFar the summary of the earlier parts; absent for the first part
  * @param withMemories whether to ask for memories too
+ * @param known memories that may already say them
  */
 export function summaryPrompt(
   conversation: string,
   soFar: string | undefined,
   withMemories: boolean,
+  known: readonly KnownMemory[] = [],
 ): ReadingPrompt {
   const before = soFar === undefined ? "" : `<summary_so_far>\n${soFar}\n</summary_so_far>\n\n`;
   const task =
@@ -46,9 +63,9 @@ export function summaryPrompt(
       ? "Summarize this conversation"
       : "Continue the summary so far with this next part of the conversation, as one new summary of both";
   const memories = withMemories
-    ? `\nThen pick out of this part ${whatToRemember}\nAnswer these with <memories>the lines</memories>, empty when there is nothing.`
+    ? `\nThen pick out of this part ${whatToRemember}${known.length > 0 ? aboutKnown : ""}\nAnswer these with <memories>the lines</memories>, empty when there is nothing.`
     : "";
-  const text = `${before}<conversation>
+  const text = `${before}${withMemories ? knownText(known) : ""}<conversation>
 ${conversation}
 </conversation>
 

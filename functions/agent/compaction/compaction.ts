@@ -137,9 +137,9 @@ async function compactionText(
   kept: readonly Message[],
 ): Promise<CompactionText | undefined> {
   const { state, sessionKey, interrupted } = writer;
-  const known = await readCompactionText(agent.table, sessionKey, at);
+  const earlier = await readCompactionText(agent.table, sessionKey, at);
   // A part of the archive may exist by now: a stop comes too late.
-  if (known) return known;
+  if (earlier) return earlier;
   if (askedBy(state) && isStopped(state)) {
     await callOff(agent, writer, stoppedText, nothingSpent);
     return undefined;
@@ -150,6 +150,10 @@ async function compactionText(
   const model = effectiveModel(configuration, sessionKey, state.settings, state.run?.overrides);
   log("compaction.start", { sessionKey, at, attempt, messages: removed.length });
   const { contextWindow } = await describeModel(model);
+  const withMemories = configuration.compaction.extractMemories && !state.private;
+  const origins = originsOfSession(state, removed);
+  const { nearestMemories } = await import("./known-memories.ts");
+  const known = withMemories ? await nearestMemories(agent, sessionKey, origins, removed) : [];
   const outcome = await whileTyping(agent, state.run?.origin, () =>
     summarize(agent, {
       state,
@@ -159,7 +163,8 @@ async function compactionText(
       timezone: configuration.userTimezone,
       messages: removed,
       mostCharacters,
-      withMemories: configuration.compaction.extractMemories && !state.private,
+      withMemories,
+      known,
       timeoutMs: configuration.timeouts.llmMs,
       interrupted,
       silent: attempt > maxModelAttempts,

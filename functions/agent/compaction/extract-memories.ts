@@ -16,6 +16,7 @@ import { tokenRate } from "../context/context-size.ts";
 import { describeModel } from "../model/resolve-model.ts";
 import { maintaining } from "../payer.ts";
 import { memoriesPrompt, readMemories, renderConversation } from "./compaction-prompts.ts";
+import { changeLine, isOwners, nearestMemories, readStored, toStored } from "./known-memories.ts";
 import { inChunks } from "./message-chunks.ts";
 
 /** Only this many of the newest chunks are read. A chunk is a quarter of the model's window. */
@@ -27,6 +28,9 @@ const maxOfResult = 2000;
 /** Max tokens of an answer, more than `maxMemories` needs, so that a call reserves little. */
 const maxAnswer = 8192;
 
+/** The kind of a memory from the owner's conversation in which others have spoken too: dreaming does not promote it. */
+const mixedKind = "mixed";
+
 /** Max characters that one extraction adds to a day's notes. */
 const maxMemories = 20_000;
 
@@ -34,12 +38,15 @@ const maxMemories = 20_000;
  * Asks the session's model for the facts of a conversation that are worth remembering, chunk by chunk: the content of
  * `<memories>` in its answers. Runs for at most `timeouts.llmMs` and then returns what was found. Reads the newest text, up
  * to three times the model's window. Does not throw when the model fails.
- * @returns `memories`: lines of Markdown, absent when there are none or extraction is switched off. `error`: why a part
+ * @returns `memories`: stored lines (`toStored`), absent when there are none or extraction is switched off. `error`: why a part
  * could not be read; a later attempt may succeed
  */
 export async function extractMemories(
-  agent: Pick<Agent, "configuration" | "callModel" | "book">,
-  state: Pick<SessionState, "sessionKey" | "sessionId" | "settings" | "tokensPerCharacter" | "updatedAt">,
+  agent: Pick<Agent, "configuration" | "callModel" | "book" | "memories">,
+  state: Pick<
+    SessionState,
+    "sessionKey" | "sessionId" | "settings" | "tokensPerCharacter" | "updatedAt" | "origins"
+  >,
   messages: readonly Message[],
   signal: AbortSignal,
 ): Promise<{ memories?: string; error?: string }> {
@@ -60,9 +67,9 @@ export async function extractMemories(
   let answers = 0;
   let [refused, error]: (string | undefined)[] = [];
   for (const chunk of inChunks(unread, chunkCharacters).slice(-maxChunks)) {
-    const { systemPrompt, text } = memoriesPrompt(
-      renderConversation(chunk, configuration.userTimezone, maxOfResult),
-    );
+    const known = await nearestMemories(agent, state.sessionKey, state.origins ?? [unknownOrigin], chunk);
+    const conversation = renderConversation(chunk, configuration.userTimezone, maxOfResult);
+    const { systemPrompt, text } = memoriesPrompt(conversation, known);
     const outcome = await agent.callModel({
       payment,
       model,
@@ -87,7 +94,7 @@ export async function extractMemories(
     }
     answers += 1;
     const memories = readMemories(textOf(outcome.message));
-    if (memories) found.push(memories);
+    if (memories) found.push(toStored(memories, known));
   }
   await payment.account.settle();
   error ??= answers === 0 ? refused : undefined;
@@ -132,7 +139,8 @@ export async function appendDailyMemory(
     audience === "shared"
       ? [sharedMemoryPath(date), `Said by others in ${sessionKey} (${time})`]
       : [dailyMemoryPath(date), `Extracted from context compaction (${time})`];
-  const text = (await withoutForgotten(agent, { sessionKey, sessionId }, at, found)) ?? "";
+  const allowed = (await withoutForgotten(agent, { sessionKey, sessionId }, at, found)) ?? "";
+  const { text, changes } = readStored(allowed);
   try {
     const section = `### ${heading}\n\n${text}\n`;
     if (text !== "") await agent.workspace.appendSection(agentId, path, section, origins);
@@ -142,9 +150,19 @@ export async function appendDailyMemory(
     return "";
   }
   const memories = await agent.memories();
-  await memories.keepExtracted(agentId, text, { sessionKey, sessionId, kind, at, origins });
+  const isOwn = isOwners(kind, origins);
+  const from = {
+    sessionKey,
+    sessionId,
+    kind: isOwn || audience === "shared" ? kind : mixedKind,
+    at,
+    origins,
+  };
+  await memories.keepExtracted(agentId, text, from);
   // Includes what an earlier attempt appended before it died.
-  await memories.removeForgotten(agentId, path, found);
+  await memories.removeForgotten(agentId, path, readStored(found).text);
+  const use = { agentId, audience, now: at, timezone: configuration.userTimezone };
+  if (isOwn && changes.length > 0) await memories.keepChanges(use, changes, from);
   return text;
 }
 
@@ -158,6 +176,11 @@ export async function withoutForgotten(
   if (found === undefined) return undefined;
   const memories = await agent.memories();
   const last = { at, sessionKey, sessionId };
-  const left = (await memories.withoutForgotten(agentIdOf(sessionKey), found, last)).trim();
-  return left === "" ? undefined : left;
+  const { text, changes } = readStored(found);
+  const left = (await memories.withoutForgotten(agentIdOf(sessionKey), text, last)).trim();
+  // Without its replacement a memory stays.
+  const lines = new Set(left.split("\n"));
+  const kept = changes.filter((change) => change.text === undefined || lines.has(`- ${change.text}`));
+  const all = [left, ...kept.map(changeLine)].filter((line) => line !== "").join("\n");
+  return all === "" ? undefined : all;
 }

@@ -73,13 +73,14 @@ async function carryOut(agent: Agent, held: Extraction, signal: AbortSignal): Pr
 /** Asks the model for memories. `error`: the model could not read all of the conversation now. */
 async function findMemories(
   agent: Agent,
-  { sessionKey, sessionId, archive, at }: Extraction,
+  { sessionKey, sessionId, archive, at, origins }: Extraction,
   signal: AbortSignal,
 ): Promise<{ memories?: string; error?: string }> {
   const { extractMemories } = await import("./extract-memories.ts");
   const messages = await newestOf(agent.bucket, archive);
   const state = (await readSession(agent.table, sessionKey)) ?? { settings: {} };
-  return extractMemories(agent, { ...state, sessionKey, sessionId, updatedAt: at }, messages, signal);
+  const from = { ...state, sessionKey, sessionId, updatedAt: at, ...(origins && { origins }) };
+  return extractMemories(agent, from, messages, signal);
 }
 
 /** Appends the memories to the day's notes. The text is stored already, so a repeat appends nothing new. */

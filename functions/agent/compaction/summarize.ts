@@ -16,6 +16,7 @@ import { shorten } from "../context/shorten.ts";
 import type { Payment } from "../model/model-call.ts";
 import { readMemories, readSummary, renderConversation, summaryPrompt } from "./compaction-prompts.ts";
 import { joinMemories } from "./extract-memories.ts";
+import { type KnownMemory, toStored } from "./known-memories.ts";
 import { inChunks } from "./message-chunks.ts";
 
 /** Max tokens of one answer: its summary and its memories. */
@@ -34,6 +35,8 @@ export interface SummaryRequest {
   /** Max characters of the summary. */
   mostCharacters: number;
   withMemories: boolean;
+  /** Memories that may already say what is found. */
+  known: readonly KnownMemory[];
   /** For all model calls together. */
   timeoutMs: number;
   /** Aborts the summary. */
@@ -135,14 +138,14 @@ async function whyUnreachable(
 /** Asks for the summary of one chunk. Undefined when the model failed. `count` receives the spending of its answer. */
 async function ask(
   agent: Pick<Agent, "callModel">,
-  { state, model, contextWindow, withMemories, timeoutMs, payment }: SummaryRequest,
+  { state, model, contextWindow, withMemories, known, timeoutMs, payment }: SummaryRequest,
   conversation: string,
   soFar: string | undefined,
   signal: AbortSignal,
   count: (spent: Spending) => void,
 ): Promise<{ summary: string; memories?: string } | undefined> {
   if (signal.aborted) return undefined;
-  const { systemPrompt, text } = summaryPrompt(conversation, soFar, withMemories);
+  const { systemPrompt, text } = summaryPrompt(conversation, soFar, withMemories, known);
   const outcome = await agent.callModel({
     payment,
     model,
@@ -163,9 +166,9 @@ async function ask(
   count(spendingOf(outcome.message.usage));
   const answer = textOf(outcome.message);
   const summary = readSummary(answer);
-  return summary === undefined
-    ? undefined
-    : { summary, memories: withMemories ? readMemories(answer) : undefined };
+  if (summary === undefined) return undefined;
+  const memories = withMemories ? readMemories(answer) : undefined;
+  return memories === undefined ? { summary } : { summary, memories: toStored(memories, known) };
 }
 
 function withoutOversized(message: Message, maxCharacters: number): Message {

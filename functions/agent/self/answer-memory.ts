@@ -62,10 +62,10 @@ async function recall(
 }
 
 /** A memory as the model sees it. */
-function memoryResult({ id, text, places, record }: Memory) {
+function memoryResult({ id, text, places, record, ended }: Memory) {
   const from = record?.sessionKey === undefined ? {} : { session: record.sessionKey };
   const at = record === undefined ? {} : { at: new Date(record.at).toISOString() };
-  return { id, text, file: places[0]?.path, ...from, ...at };
+  return { id, text, file: places[0]?.path, ...from, ...at, ...(ended && { ended }) };
 }
 
 function required(value: string | undefined, name: string): string {

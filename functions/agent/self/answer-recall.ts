@@ -135,8 +135,9 @@ function show(
     if (told.has(hit.key)) continue;
     let value: object;
     if ("memory" in hit) {
-      const { id, text, places } = hit.memory;
-      value = { memory: id, date: hit.date, file: places[0]?.path, text: part(text, characters.own) };
+      const { id, text, places, ended } = hit.memory;
+      const about = { memory: id, date: hit.date, file: places[0]?.path, ...(ended && { ended }) };
+      value = { ...about, text: part(text, characters.own) };
     } else {
       const near = around(hit.turn).filter((turn) => !told.has(keyOf(turn)));
       const texts = near.map((turn) => {

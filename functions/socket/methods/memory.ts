@@ -24,7 +24,11 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
         memories.recall(use, query, limit),
         lastExtraction(gateway.table, use.agentId),
       ]);
-      const listed = found.map(({ rank: _, isHit: __, origins: ___, share: ____, ...memory }) => memory);
+      const listed = found.map(({ id, text, places, record, ended }) => ({
+        ...{ id, text, places },
+        ...(record && { record }),
+        ...(ended && { ended }),
+      }));
       const last = extraction ? { extraction } : {};
       return { agentId: use.agentId, memories: listed, count: listed.length, ...last };
     },
@@ -63,10 +67,11 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
     modes: ["client"],
     async handle(gateway, { agentId: named, id }) {
       const { memories, use } = await open(gateway, named);
-      if (await memories.ledger.allow(use.agentId, id)) return { id };
+      const files = await memories.allow(use.agentId, id);
+      if (files) return { id, files };
       throw new PeerError(
         code.notFound,
-        `no memory ${id} of the agent ${use.agentId} was forgotten; \`gsv memory list --forgotten\` shows those that were`,
+        `no memory ${id} of the agent ${use.agentId} was forgotten or replaced; \`gsv memory list --forgotten\` shows those that were`,
       );
     },
   },
