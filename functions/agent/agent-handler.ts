@@ -25,6 +25,7 @@ import { createMediaCache } from "./model/media-cache.ts";
 import { createCallModel } from "./model/model.ts";
 import { createTranscribe } from "./model/transcription.ts";
 import { createArchivedResults } from "./objects/archived-results.ts";
+import { createReminders } from "./self/reminders.ts";
 import { holdSession } from "./session-loop.ts";
 
 /** The longest wait for a platform's rate limit; such limits are counted per minute. Milliseconds. */
@@ -72,6 +73,7 @@ export function createAgent(world: World): Agent {
   const sender = createChannelSender({ table, secrets, configuration, bridges, now, maxWaitMs });
   const broadcast = createBroadcast(table, sockets, now);
   const book = openBook({ table, configuration, now, tell: tellBudgets(broadcast) });
+  const memory = loadMemories({ table, bucket, workspace }, segments);
   return {
     table,
     book,
@@ -85,7 +87,8 @@ export function createAgent(world: World): Agent {
     prompts,
     promptCache: createPromptCache(prompts.bucket),
     history: createHistory({ table, bucket }),
-    ...loadMemories({ table, bucket, workspace }, segments),
+    ...memory,
+    reminders: createReminders({ table, configuration, now, ...memory }),
     archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: recordFailures(sender, activity),

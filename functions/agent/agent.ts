@@ -14,6 +14,7 @@ import type { FetchAttachment } from "./fetch-attachment.ts";
 import type { CallModel } from "./model/model-call.ts";
 import type { Transcribe } from "./model/transcription.ts";
 import type { ArchivedResults } from "./objects/archived-results.ts";
+import type { Reminders } from "./self/reminders.ts";
 import type { SearchWeb } from "./web/search-web.ts";
 
 /** The dependencies of the agent function, built once at cold start. */
@@ -32,6 +33,7 @@ export interface Agent {
   history: History;
   recall: () => Promise<Recall>;
   memories: () => Promise<Memories>;
+  reminders: Reminders;
   archivedResults: ArchivedResults;
   callModel: CallModel;
   channels: ChannelSender;

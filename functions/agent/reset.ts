@@ -102,7 +102,7 @@ async function archive(agent: Agent, writer: SessionWriter): Promise<void> {
   if (messages === 0 || isPrivate) return;
   const origins = await originsOf(agent, writer.state);
   const key = archivedTo ?? (await archiveSession(agent, { ...writer.state, origins }, at));
-  if (archivedTo === undefined) await keepForSearch(agent, key);
+  if (archivedTo === undefined) await keepForSearch(agent, writer.sessionKey, key);
   // An earlier version that began this reset may have extracted them.
   const isOpen = memories === undefined && mediaDeleted === undefined;
   if (archivedTo !== undefined && !isOpen) return;

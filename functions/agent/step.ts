@@ -50,6 +50,7 @@ export async function beginRun(
   const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...(received ?? [])]);
   const message: Message = { role: "user", content, origin: messageOrigin(entry), timestamp: entry.at };
   const { configurationVersion = agent.configuration.version() } = entry;
+  agent.reminders.prepare(writer.sessionKey, entry.at);
   const before = await agent.history.load(writer.state);
   const read = joinOrigins(originsOfSession(writer.state, before), originsOfEntry(entry));
   const run = havingRead(newRun({ ...entry, configurationVersion }, received ? 0 : 1, now), read);
@@ -63,11 +64,14 @@ export async function beginRun(
   // The peers are read after the message arrived, so that the run is offered every node that was connected by then.
   const peersSince = entry.at;
   if (!received) return { ...plan, call: { messages: [...before, message], isNew: true, peersSince } };
-  const tail = await newTail(agent, writer.state, run, before, peers.known(peersSince)).catch((error) => {
-    logError("prompt.tail", error, { sessionKey: writer.sessionKey });
-    return plainTail(agent, run);
-  });
-  return { ...plan, appended: withTail([message], tail) };
+  const known = peers.known(peersSince);
+  const { tail, origins } = await newTail(agent, writer.state, run, [...before, message], known).catch(
+    async (error) => {
+      logError("prompt.tail", error, { sessionKey: writer.sessionKey });
+      return { tail: await plainTail(agent, run), origins: [] };
+    },
+  );
+  return { ...plan, run: havingRead(run, origins), appended: withTail([message], tail) };
 }
 
 /** Does a model step that has not begun, or that an earlier invocation did not finish. */

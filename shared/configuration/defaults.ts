@@ -38,7 +38,7 @@ export const defaults: Configuration = {
   },
   compaction: { enabled: true, reserveTokens: 20_000, keepRecentTokens: 20_000, extractMemories: true },
   context: { rendering: "inline", tools: true, deactivateAbove: 0.5, window: { calls: 5, turns: 3 } },
-  memory: { sessionLogs: true, selfReport: true, tool: true },
+  memory: { autoRecall: true, sessionLogs: true, selfReport: true, tool: true },
   workspaceGit: { enabled: true, tools: false },
   dreaming: {
     enabled: false,

@@ -265,6 +265,8 @@ export const configurationSchema = v.strictObject({
   }),
   context,
   memory: v.strictObject({
+    /** Whether a message in a conversation that only the owner reads comes with lines of memories and earlier conversations. */
+    autoRecall: v.boolean(),
     /** Whether the agent has the tool `gsv__session_logs`, and `gsv__recall` searches conversations. */
     sessionLogs: v.boolean(),
     /** Whether the agent has `gsv__who_am_i`. */

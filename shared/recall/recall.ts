@@ -1,11 +1,11 @@
 import { joinOrigins } from "../origins/origins.ts";
 import type { Bucket, Table } from "../world/world.ts";
-import { addArchives, archiveName, removeArchives } from "./archived-turns.ts";
+import { addArchives, archiveName, createArchivedTurns, removeArchives } from "./archived-turns.ts";
 import { densestPlace, type Preview, partAround } from "./preview.ts";
 import { firstTime, questionTerms, type RankedTurn, rankTurns } from "./ranking.ts";
 import type { Turn } from "./segment.ts";
 import { createSegments } from "./segments.ts";
-import type { IndexedTurn } from "./turn-index.ts";
+import type { IndexedTurn, TurnIndex } from "./turn-index.ts";
 import { createSaidTurns, type RecallScope, type SaidTurns } from "./visible-turns.ts";
 import { plainText } from "./words.ts";
 
@@ -18,6 +18,8 @@ export interface Recall {
   ): Promise<Waiting & { found: FoundTurn[] }>;
   /** Ranks messages by several questions. */
   find(scope: RecallScope, request: FindRequest): Promise<Waiting & Ranked>;
+  /** The turns of all archived conversations of an agent. */
+  archived(agentId: string, timezone: string): Promise<readonly TurnIndex[]>;
   /** The conversations with at least one turn, the latest first. */
   conversations(scope: RecallScope): Promise<Waiting & { conversations: Conversation[] }>;
   /** Reads a conversation, without archives that are not searchable yet. Undefined when the scope does not contain it. */
@@ -37,7 +39,8 @@ export function openRecall(
   store: { table: Table; bucket: Bucket },
   segments = createSegments(store.bucket),
 ): Recall {
-  const open = createSaidTurns(store, segments);
+  const archived = createArchivedTurns(store.bucket, segments);
+  const open = createSaidTurns(store, segments, archived);
   const find: Recall["find"] = async (scope, { questions, limit, isWanted }) => {
     const said = await open(scope);
     const isFound = (turn: IndexedTurn) => said.isSeen(turn) && isWanted?.(turn) !== false;
@@ -50,6 +53,7 @@ export function openRecall(
       return { found: (orders[0] ?? []).map((one) => withPreview(one, question, preview)), waiting };
     },
     find,
+    archived: async (agentId, timezone) => (await archived(agentId, timezone)).indexes,
     async conversations(scope) {
       const said = await open(scope);
       const conversations = [...group(said).values()].map(summary).sort((a, b) => b.lastAt - a.lastAt);

@@ -42,8 +42,8 @@ export interface SaidTurns {
 export function createSaidTurns(
   store: { table: Table; bucket: Bucket },
   segments: Segments,
+  archivedTurns = createArchivedTurns(store.bucket, segments),
 ): (scope: RecallScope) => Promise<SaidTurns> {
-  const archivedTurns = createArchivedTurns(store.bucket, segments);
   return async (scope) => {
     const { agentId, sessionKey, all, sees, timezone } = scope;
     const own = sessionKey === undefined ? [] : [sessionKey];

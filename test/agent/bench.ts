@@ -7,6 +7,7 @@ import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
 import { createCallModel, type Wait } from "../../functions/agent/model/model.ts";
 import type { CallModel } from "../../functions/agent/model/model-call.ts";
 import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";
+import { createReminders } from "../../functions/agent/self/reminders.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
@@ -116,6 +117,8 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
       ...structuredClone(defaults),
       model,
       budgets: { ...defaults.budgets, rules: [] },
+      // These reads would only multiply the calls at which a process is killed.
+      memory: { ...defaults.memory, autoRecall: false },
     }),
     posted: [],
     later: 0,
@@ -141,6 +144,8 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         async close() {},
       };
       const book = openBook({ table: mortalTable, configuration, now, tell: async () => {} });
+      const stores = { table: mortalTable, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) };
+      const memory = loadMemories(stores);
       return {
         table: mortalTable,
         book,
@@ -154,11 +159,8 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         prompts,
         promptCache: createPromptCache(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
-        ...loadMemories({
-          table: mortalTable,
-          bucket: prompts.bucket,
-          workspace: openWorkspace(prompts.bucket),
-        }),
+        ...memory,
+        reminders: createReminders({ table: mortalTable, configuration, now, ...memory }),
         archivedResults: createArchivedResults(prompts.bucket),
         callModel: dated(
           createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket), bench.wait),

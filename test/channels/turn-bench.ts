@@ -5,6 +5,7 @@ import { createPromptCache } from "../../functions/agent/context/prompt-cache.ts
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
 import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";
+import { createReminders } from "../../functions/agent/self/reminders.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { sweep } from "../../functions/timer/sweep.ts";
 import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
@@ -249,16 +250,16 @@ export class TurnBench {
     const prompts = createPromptSource(counted(this.bucket, "bucket", life));
     const { sockets } = silent;
     const book = openBook({ table, configuration, now: Date.now, tell: async () => {} });
+    const stores = { table, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) };
+    const memory = loadMemories(stores);
     return {
-      ...{ table, bucket: prompts.bucket, sockets, prompts, now: Date.now, configuration },
-      book,
+      ...{ ...stores, sockets, prompts, now: Date.now, configuration, book, ...memory },
+      reminders: createReminders({ table, configuration, now: Date.now, ...memory }),
       promptCache: createPromptCache(prompts.bucket),
       schedules: counted(silent.schedules, "schedules", life),
       wake: (key) => life.call("wake", async () => void this.woken.add(key)),
       broadcast: createBroadcast(table, sockets, Date.now),
-      workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
-      ...loadMemories({ table, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) }),
       archivedResults: createArchivedResults(prompts.bucket),
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),
       channels: sender,

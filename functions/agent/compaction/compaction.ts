@@ -121,7 +121,7 @@ async function archiveRemoved(
   removed: readonly Message[],
 ): Promise<string> {
   const key = await archivePart(agent.bucket, from, at, { count: removed.length, stream: removed });
-  await keepForSearch(agent, key);
+  await keepForSearch(agent, from.sessionKey, key);
   return key;
 }
 

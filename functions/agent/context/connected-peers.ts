@@ -46,7 +46,7 @@ function sharedRead<T>(now: () => number, read: () => Promise<T>) {
 
 /**
  * Starts the reads that the first model call of an invocation will probably need, in parallel with acquiring the lease:
- * the peers, the configuration, the files of the prompt, and the day's spending. Audience and timezone come from the cached configuration; if
+ * the peers, the configuration, the files of the prompt, the day's spending, and what a message may remind of. Audience and timezone come from the cached configuration; if
  * they have changed since, the prompt is read again.
  */
 export function prefetch(agent: Agent, sessionKey: string): ConnectedPeers {
@@ -54,6 +54,7 @@ export function prefetch(agent: Agent, sessionKey: string): ConnectedPeers {
   peers.known(agent.now());
   peers.clients(agent.now());
   agent.book.sums().catch(() => {});
+  agent.reminders.prepare(sessionKey);
   const readPrompt = async () => {
     const fresh = agent.configuration.load();
     fresh.catch(() => {});

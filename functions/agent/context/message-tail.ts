@@ -14,12 +14,16 @@ export interface TailSources {
   channel?: string;
   /** As in the prompt's Runtime section. Absent: not known. */
   machines?: string;
+  /** What the message reminds of, one line each. */
+  reminders?: readonly string[];
   /** The prompt that is sent, and the prompt as it would be assembled now. */
   sent: string;
   current: string;
   /** The messages before the newest one since `sent` was first sent. */
   earlier: readonly Message[];
 }
+
+const reminderText = "From earlier, perhaps of use; gsv__recall finds more:";
 
 const tailEnd = "\n</gateway>";
 
@@ -50,7 +54,7 @@ const lists: Readonly<Record<string, string>> = {
  * since the prompt that is sent. It is stored with the message, so that later requests repeat it unchanged.
  */
 export function messageTail(sources: TailSources): string {
-  const { now, timezone, channel, machines, earlier } = sources;
+  const { now, timezone, channel, machines, reminders = [], earlier } = sources;
   // An earlier tail was stored without tags.
   const [sent, current] = [withoutTags(sources.sent), withoutTags(sources.current)];
   const { weekday, date, time } = localTime(now, timezone);
@@ -61,6 +65,7 @@ export function messageTail(sources: TailSources): string {
     `Now: ${weekday}, ${date} ${time}`,
     ...(channel ? [`Channel: ${channel}`] : []),
     ...(isTold ? [] : [`Machines: ${machines}`]),
+    ...(reminders.length === 0 ? [] : [reminderText, ...reminders]),
   ];
   const saying = told.filter((tail) => tail.includes(sectionSeparator));
   const changes = sent === current && saying.length === 0 ? [] : changedSections(sent, current, saying);

@@ -9,11 +9,12 @@ import { joinOrigins } from "../../../shared/origins/origins.ts";
 import { nodeTools } from "../../../shared/peers/nodes.ts";
 import { isConnected, type PeerRecord } from "../../../shared/peers/registry.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
-import type {
-  Message,
-  MessageOrigin,
-  ReplyContext,
-  ToolDefinition,
+import {
+  type Message,
+  type MessageOrigin,
+  type ReplyContext,
+  type ToolDefinition,
+  textOf,
 } from "../../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
 import { effectiveChoice } from "../../../shared/session/commands/model-choice.ts";
@@ -83,9 +84,21 @@ interface WithTail {
   tail?: string;
 }
 
+/** A tail, and whose words it contains, besides the owner's and those of the prompt. */
+interface Told extends WithTail {
+  origins?: string[];
+}
+
 type RequestAgent = Pick<
   Agent,
-  "archivedResults" | "bucket" | "configuration" | "now" | "promptCache" | "prompts" | "workspace"
+  | "archivedResults"
+  | "bucket"
+  | "configuration"
+  | "now"
+  | "promptCache"
+  | "prompts"
+  | "reminders"
+  | "workspace"
 >;
 
 /**
@@ -107,8 +120,10 @@ export async function prepareRequest(
   ]);
   const origins = joinOrigins(current.origins, extras.origins);
   const turn = { ...current, origins, prompt: await keepPrompt(agent, state, current, given) };
-  const tail = isNew ? tailOf(agent, current, turn.prompt, given.slice(0, -1)) : undefined;
-  const messages = tail === undefined ? given : withTail(given, tail);
+  const told: Told = isNew ? await tailOf(agent, state, run, current, turn.prompt, given) : {};
+  turn.origins = joinOrigins(origins, told.origins);
+  const tail = told.tail === undefined ? {} : { tail: told.tail };
+  const messages = told.tail === undefined ? given : withTail(given, told.tail);
   const { configuration, model, prompt, tools, audience } = turn;
   const empty = {
     promptCharacters: promptCharacters(prompt.text, tools),
@@ -117,27 +132,26 @@ export async function prepareRequest(
     measured: state,
   };
   const fitted = fitContext({ state, messages, settings, extras: extras.content, audience, empty }, run);
-  const told = tail === undefined ? {} : { tail };
-  if (fitted.status !== "fits") return { ...fitted, ...told };
+  if (fitted.status !== "fits") return { ...fitted, ...tail };
   const retention = chooseRetention(
     configuration.model.cacheRetention ?? "auto",
     model,
     messages,
     agent.now(),
   );
-  return { status: "fits", turn, retention, ...fitted.shown, steps: fitted.steps, ...told };
+  return { status: "fits", turn, retention, ...fitted.shown, steps: fitted.steps, ...tail };
 }
 
-/** The tail of a new message that is committed before its model call. @param earlier the messages before it */
+/** The tail of a new message that is committed before its model call. @param messages the last one is the new message */
 export async function newTail(
   agent: RequestAgent,
   state: SessionState,
   run: Run,
-  earlier: readonly Message[],
+  messages: readonly Message[],
   known: Promise<PeerRecord[]>,
-): Promise<string> {
+): Promise<Required<Told>> {
   const current = await loadContext(agent, state, run, known);
-  return tailOf(agent, current, await keepPrompt(agent, state, current, earlier), earlier);
+  return tailOf(agent, state, run, current, await keepPrompt(agent, state, current, messages), messages);
 }
 
 /** The tail of a new message whose request cannot be built now: the time and the channel. */
@@ -150,21 +164,40 @@ export async function plainTail(
   return messageTail({ now: now(), timezone, ...channel, sent: "", current: "", earlier: [] });
 }
 
-function tailOf(
-  { now }: Pick<Agent, "now">,
-  { prompt, configuration, machines, channel }: TurnContext,
+async function tailOf(
+  { now, reminders }: Pick<Agent, "now" | "reminders">,
+  { sessionKey }: Pick<SessionState, "sessionKey">,
+  { task }: Pick<Run, "task">,
+  { prompt, configuration, machines, channel, audience, native }: TurnContext,
   sent: AssembledPrompt,
-  earlier: readonly Message[],
-): string {
-  return messageTail({
-    now: now(),
-    timezone: configuration.userTimezone,
+  messages: readonly Message[],
+): Promise<Required<Told>> {
+  const earlier = messages.slice(0, -1);
+  const [newest] = messages.slice(-1);
+  const timezone = configuration.userTimezone;
+  const { memory } = configuration;
+  const isReminded = memory.autoRecall && native.has("gsv__recall") && audience !== "shared" && !task;
+  const reminded =
+    newest && isReminded
+      ? await reminders.find({
+          ...{ sessionKey, audience, timezone, rules: keyRules(configuration), text: textOf(newest) },
+          uses: { memories: memory.tool, turns: memory.sessionLogs },
+          visible: () => [sent.text, prompt.text, ...earlier.map(textWithTail)].join("\n"),
+        })
+      : undefined;
+  const tail = messageTail({
+    ...{ now: now(), timezone, machines },
     ...(channel === undefined ? {} : { channel }),
-    machines,
+    ...(reminded ? { reminders: reminded.lines } : {}),
     sent: sent.text,
     current: prompt.text,
     earlier: sinceFirstSent(earlier, sent.hash),
   });
+  return { tail, origins: reminded?.origins ?? [] };
+}
+
+function textWithTail(message: Message): string {
+  return message.role === "user" ? `${textOf(message)}\n${message.tail ?? ""}` : textOf(message);
 }
 
 /** `messages`, the last of which, a user message, gets this tail. */

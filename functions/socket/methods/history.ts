@@ -1,3 +1,4 @@
+import { countChange } from "../../../shared/recall/changes.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { readPreviousIds } from "../../../shared/session/previous-ids.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
@@ -17,6 +18,7 @@ export const historyMethods: Pick<MethodTable, "session.history" | "session.tran
           sessionId === undefined
             ? await deleteSession(gateway, sessionKey)
             : await deleteConversation(gateway, sessionKey, sessionId);
+        await countChange(gateway.table, agentIdOf(sessionKey));
         return { ok: true, sessionKey, ...deleted };
       },
     },

@@ -8,10 +8,11 @@ import {
   workspaceLog,
 } from "../../../shared/git/workspace-history.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { countChange } from "../../../shared/recall/changes.ts";
 import { defaultAgentId } from "../../../shared/session/key/routing.ts";
 import { normalizeAgentId } from "../../../shared/session/key/session-key.ts";
 import { askAllNodes } from "../../../shared/skills/probing.ts";
-import { filePath, isSkillFile } from "../../../shared/workspace/workspace-paths.ts";
+import { filePath, isMemoryPath, isSkillFile } from "../../../shared/workspace/workspace-paths.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 import { writeTemplates } from "../templates.ts";
 
@@ -45,11 +46,13 @@ export const workspaceHistoryMethods: Pick<MethodTable, HistoryMethod> = {
   },
   "workspace.restore": {
     modes: ["client"],
-    handle: async (gateway, { agentId, commit, path }) =>
-      restoreFrom(gateway.bucket, await agentOf(gateway, agentId), {
-        ...{ commit, at: gateway.now() },
-        ...checked(path),
-      }),
+    async handle(gateway, { agentId: named, commit, path }) {
+      const agentId = await agentOf(gateway, named);
+      const request = { commit, at: gateway.now(), ...checked(path) };
+      const restored = await restoreFrom(gateway.bucket, agentId, request);
+      await countChange(gateway.table, agentId);
+      return restored;
+    },
   },
   "workspace.checkpoint": {
     modes: ["client"],
@@ -103,16 +106,22 @@ export const workspaceMethods: Pick<
   },
   "workspace.write": {
     modes: ["client"],
-    async handle(gateway, { path, content, agentId }) {
-      const written = await gateway.workspace.write(await agentOf(gateway, agentId), path, content);
+    async handle(gateway, { path, content, agentId: named }) {
+      const agentId = await agentOf(gateway, named);
+      const written = await gateway.workspace.write(agentId, path, content);
       if (isSkillFile(path)) await askAllNodes(gateway, gateway.skills);
+      if (isMemoryPath(path)) await countChange(gateway.table, agentId);
       return written;
     },
   },
   "workspace.delete": {
     modes: ["client"],
-    handle: async (gateway, { path, agentId }) =>
-      gateway.workspace.delete(await agentOf(gateway, agentId), path),
+    async handle(gateway, { path, agentId: named }) {
+      const agentId = await agentOf(gateway, named);
+      const deleted = await gateway.workspace.delete(agentId, path);
+      await countChange(gateway.table, agentId);
+      return deleted;
+    },
   },
   "agent.init": {
     modes: ["client"],

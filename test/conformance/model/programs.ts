@@ -257,6 +257,8 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
     // The text of a prompt is stored under its hash, so its writer and the number of writes make no difference.
     promptCache: { store: async () => {}, read: async () => undefined, steps: () => [] },
     history: createHistory(intake),
+    // Reads that no step waits for.
+    reminders: { prepare: () => {}, find: async () => undefined, refresh: () => {} },
     callModel: modelIn(surroundings, isSlow),
     // No message here comes from a channel, where this would be a call.
     channels: only<Agent["channels"]>("channels", { conclude: async () => {}, close: async () => {} }),
