@@ -22,10 +22,10 @@ export function isTableRow(line: string): boolean {
   return /^\s*\|/.test(line);
 }
 
-/** The table row with each cell struck out. @param end text after its last cell */
+/** The table row with each cell struck out. @param end text at the end of its last cell */
 export function strikeCells(row: string, end: string): string {
   const struck = row.replaceAll(/[^|]+/g, (cell) => (cell.trim() === "" ? cell : ` ~~${cell.trim()}~~ `));
-  return struck.replace(/~~(?=[\s|]*$)/, `~~${end}`);
+  return struck.replace(/~~(?=[\s|]*$)/, `${end}~~`);
 }
 
 /** The blocks of a Markdown text in order, without code, headings and comments. A line may be longer than any paragraph. */
@@ -72,15 +72,12 @@ function cellsOf(row: string): string[] {
 }
 
 /** The cells of a row after their headings. Struck out when all of its cells are. */
-function rowText(given: readonly string[], head: readonly string[] = []): string {
-  // What follows the last struck-out cell belongs to the row.
-  const end = /^~~.*~~( \(until [\d-]+\))$/.exec(given.findLast((cell) => cell !== "") ?? "")?.[1] ?? "";
-  const cells = given.map((cell) => (end === "" ? cell : cell.replace(/~~ \(until [\d-]+\)$/, "~~")));
+function rowText(cells: readonly string[], head: readonly string[] = []): string {
   const isStruck = cells.every((cell) => cell === "" || /^~~.*~~$/.test(cell));
   const texts = cells.map((cell, i) => {
     const text = isStruck ? cell.slice(2, -2) : cell;
     return text === "" || !head[i] ? text : `${head[i]}: ${text}`;
   });
   const text = texts.filter((part) => part !== "").join(", ");
-  return isStruck && text !== "" ? `~~${text}~~${end}` : text;
+  return isStruck && text !== "" ? `~~${text}~~` : text;
 }

@@ -56,7 +56,7 @@ export function readMemories(path: string, content: string): MemoryLine[] {
   return readBlocks(content).flatMap((block) => (block.isStruck ? [] : [memoryOf(path, block)]));
 }
 
-/** The memories of a file, including those of which it says until when they were true: `~~…~~ (until 2026-11)`. */
+/** The memories of a file, including those of which it says until when they were true: `~~… (until 2026-11)~~`. */
 export function readMemoriesWithEnded(path: string, content: string): MemoryLine[] {
   return readBlocks(content).flatMap((block) =>
     block.isStruck && block.until === undefined ? [] : [memoryOf(path, block)],
@@ -99,7 +99,7 @@ export function withMemoryStruck(content: string, id: string, until?: string): s
     }
     const [start = ""] = itemStart.exec(lines[first] ?? "") ?? [];
     lines[first] = `${start}~~${lines[first]?.slice(start.length).trimStart()}`;
-    lines[last] = `${lines[last]?.trimEnd()}~~${untilText(until)}`;
+    lines[last] = `${lines[last]?.trimEnd()}${untilText(until)}~~`;
   }
   return lines.join("\n");
 }
@@ -139,9 +139,10 @@ interface MemoryBlock extends MarkdownBlock {
 function readBlocks(content: string): MemoryBlock[] {
   return readMarkdown(content).flatMap((block) => {
     const shown = withoutScore(block.text);
-    const [, struck, , until] = /^~~(.*)~~( \(until (\d{4}-\d{2})\))?$/.exec(shown) ?? [];
+    const [, struck] = /^~~(.*)~~$/.exec(shown) ?? [];
     const isStruck = struck !== undefined;
-    const text = isStruck ? withoutScore(struck.trim()) : shown;
+    const [, until] = isStruck ? (untilAtEnd.exec(struck) ?? []) : [];
+    const text = isStruck ? withoutScore(struck.replace(untilAtEnd, "").trim()) : shown;
     const isNone = text === "" || /:[*_]*$/.test(text) || /^_?\([^()]*\)_?$/.test(text);
     return isNone ? [] : [{ ...block, text, isStruck, ...(until === undefined ? {} : { until }) }];
   });

@@ -81,7 +81,7 @@ describe("a memory", () => {
     const old = (await memories().recall(use(), "coffee", 1))[0];
     const { by, files } = await memories().supersede(use(), old?.id ?? "", "Ada likes tea", origin);
     expect(files).toEqual(["MEMORY.md"]);
-    expect(await read("MEMORY.md")).toBe("- ~~Ada likes coffee~~ (until 2026-05)\n- x\n");
+    expect(await read("MEMORY.md")).toBe("- ~~Ada likes coffee (until 2026-05)~~\n- x\n");
     expect(await texts()).toEqual(["x", "Ada likes tea"]);
     expect(by.text).toBe("Ada likes tea");
     await expect(memories().supersede(use(), by.id, "ADA likes tea", origin)).rejects.toMatchObject({

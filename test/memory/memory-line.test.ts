@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   memoryId,
   readMemories,
+  readMemoriesWithEnded,
   withMemory,
+  withMemoryRestored,
   withMemoryStruck,
   withoutMemory,
 } from "../../shared/memory/memory-line.ts";
@@ -116,4 +118,25 @@ describe("memories of a file", () => {
       expect(withMemoryStruck(line, id)).toBe(`- ~~a${long}b~~`);
     }
   });
+});
+
+it("a memory that ended is struck out with its month, as earlier versions read it, and restored", () => {
+  const table = "| who | birthday |\n|--|--|\n| Tina | 4 May |\n";
+  const files: [string, string, string][] = [
+    ["- Tina lives in Bern\n", "Tina lives in Bern", "- ~~Tina lives in Bern (until 2026-11)~~\n"],
+    ["Max takes\n20 mg\n", "Max takes 20 mg", "~~Max takes\n20 mg (until 2026-11)~~\n"],
+    [
+      table,
+      "who: Tina, birthday: 4 May",
+      table.replace("| Tina | 4 May |", "| ~~Tina~~ | ~~4 May (until 2026-11)~~ |"),
+    ],
+    ["- x _(score=0.42, hits=5, days=3)_\n", "x", "- ~~x _(score=0.42, hits=5, days=3)_ (until 2026-11)~~\n"],
+  ];
+  for (const [file, text, struck] of files) {
+    const id = memoryId(text);
+    expect(withMemoryStruck(file, id, "2026-11")).toBe(struck);
+    expect(readMemories("", struck)).toEqual([]);
+    expect(readMemoriesWithEnded("", struck)).toMatchObject([{ id, text, ended: "2026-11" }]);
+    expect(withMemoryRestored(struck, id)).toBe(file);
+  }
 });

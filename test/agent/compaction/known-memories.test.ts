@@ -90,7 +90,7 @@ describe("a conversation's end", () => {
       `- replaces ${memoryId(bern)}: ${basel}\n- replaces ${memoryId("Max takes 20 mg of fluoxetine")}: Max takes 40 mg of fluoxetine`;
     await reset();
     expect(await read(june)).toBe(
-      `# June\n\n- ~~${bern}~~ (until 2026-11)\n- ~~Max takes 20 mg of fluoxetine~~ (until 2026-11)\n`,
+      `# June\n\n- ~~${bern} (until 2026-11)~~\n- ~~Max takes 20 mg of fluoxetine (until 2026-11)~~\n`,
     );
     expect(await today()).toContain(`\n- ${basel}\n- Max takes 40 mg of fluoxetine\n`);
     const lives = await recall("Where does Tina live now?");
@@ -112,7 +112,7 @@ describe("a conversation's end", () => {
     await say(`Ada does not play the cello any more ${"and so on ".repeat(200)}`);
     await say("Indeed");
     await submit({ kind: "compact", keep: 1, via: "method" });
-    expect(await read(june)).toBe(`- ${bern}\n- ~~Ada plays the cello~~ (until 2026-11)\n`);
+    expect(await read(june)).toBe(`- ${bern}\n- ~~Ada plays the cello (until 2026-11)~~\n`);
     expect(await today()).toBe("");
   });
 

@@ -93,7 +93,7 @@ describe("gsv memory", () => {
     await put("MEMORY.md", "- Ada drinks coffee\n");
     const { stdout } = await run("correct", await idOf("coffee"), "Ada", "drinks", "tea");
     expect(stdout).toMatch(/^struck out in MEMORY.md; replaced by [0-9a-f]{16} Ada drinks tea\n$/);
-    expect(await read("MEMORY.md")).toBe("- ~~Ada drinks coffee~~ (until 2026-05)\n");
+    expect(await read("MEMORY.md")).toBe("- ~~Ada drinks coffee (until 2026-05)~~\n");
   });
 
   it("forgets a memory, and reports where its text remains", async () => {
