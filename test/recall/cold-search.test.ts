@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAgentHandler } from "../../functions/agent/agent-handler.ts";
 import { openMemories } from "../../shared/memory/memories.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
-import { openRecall } from "../../shared/recall/recall.ts";
+import { addArchives } from "../../shared/recall/archived-turns.ts";
+import { createSegments } from "../../shared/recall/segments.ts";
 import { addDays } from "../../shared/runtime/zoned-time.ts";
 import { archivePart } from "../../shared/session/archive.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
@@ -28,7 +29,7 @@ let reads: string[];
 beforeAll(async () => {
   state = await startState();
   const { bucket } = state;
-  const recall = openRecall(state);
+  const archives: string[] = [];
   for (let day = 0; day < days; day++) {
     const date = addDays("2023-11-01", day);
     const at = Date.parse(`${date}T08:00:00Z`);
@@ -37,10 +38,11 @@ beforeAll(async () => {
       return { role: "user", content, timestamp: at + i };
     });
     const conversation = { sessionKey, sessionId: `s${day}` };
-    await recall.keep(await archivePart(bucket, conversation, at, { count: said.length, stream: said }));
+    archives.push(await archivePart(bucket, conversation, at, { count: said.length, stream: said }));
     const note = `- On day ${day} the garden was ${day === 30 ? "full of Zwetschgen" : "green"}\n`;
     await bucket.put(`agents/${agentId}/memory/${date}.md`, note);
   }
+  await addArchives(bucket, createSegments(bucket), agentId, archives);
   for (const path of ["MEMORY.md", "USER.md"])
     await bucket.put(`agents/${agentId}/${path}`, "- Ada drinks tea\n");
   // Each day's first recall stores the notes of the days before.
