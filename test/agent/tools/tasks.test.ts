@@ -56,10 +56,10 @@ const facts: Record<string, string[]> = {
   gsv__SessionSend: ["agent:work:main", "waitSeconds is 0", "Default 30", "messengers"],
   gsv__activate: ["next step", "id of its call", "file:gsv:{path}"],
   gsv__pin: ["pinned false", "as it is now"],
-  gsv__recall: ["all earlier conversations", "where you found", "YYYY-MM-DD"],
-  gsv__session_logs: ["end of this one", "Default 50, max 500; recent 10", "20-4000, default 200"],
+  gsv__recall: ["memories and conversations", "YYYY-MM-DD"],
+  gsv__session_logs: ["List conversations, or read one"],
   gsv__who_am_i: ["MEMORY.md", "figures"],
-  gsv__memory: ["one fact", "by id", "self-contained"],
+  gsv__memory: ["one self-contained fact", "by id"],
   Bash: ["login shell", "together", "200,000", "input is empty", "300000", "Process", "minute"],
   Process: ["30 minutes", "last 200", "as it is", "line feed", "from 0"],
   Read: ["from 1", "100 KB", "PNG, JPEG, GIF, WebP", "10 MB", "nextOffset", "~/", "2000"],
@@ -72,7 +72,7 @@ const facts: Record<string, string[]> = {
 it("the tools for memories take few characters, because each request has them", () => {
   const names = ["gsv__recall", "gsv__session_logs", "gsv__memory", "gsv__who_am_i"];
   const texts = definitions.filter(({ name }) => names.includes(name)).map((one) => JSON.stringify(one));
-  expect(texts.join("").length).toBeLessThanOrEqual(1378);
+  expect(texts.join("").length).toBeLessThanOrEqual(935);
 });
 
 it.each(Object.entries(facts))("%s states what a model cannot guess from names", (tool, stated) => {

@@ -10,7 +10,7 @@ const about = v.optional(v.picklist(["memory", "stats"]));
 
 export const whoAmI = nativeTool({
   name: "gsv__who_am_i",
-  description: "Your identity and model, or MEMORY.md by sections, or figures.",
+  description: "Who you are; about: MEMORY.md, or figures.",
   arguments: { about },
   accepts: { about, section },
   repeatable: true,
@@ -54,18 +54,19 @@ export const myStats = nativeTool({
 });
 
 const query = v.pipe(v.string(), v.maxLength(2000));
-const day = (words: string) =>
-  v.optional(v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}$/, "expected YYYY-MM-DD"), v.description(words)));
+const day = v.optional(v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}$/, "expected YYYY-MM-DD")));
+
+const recallArguments = {
+  queries: v.pipe(v.array(query), v.minLength(1), v.maxLength(4)),
+  from: day,
+  to: day,
+};
 
 export const recallTool = nativeTool({
   name: "gsv__recall",
-  description: "Search memories and all earlier conversations. Say where you found it.",
-  arguments: {
-    queries: v.pipe(v.array(query), v.minLength(1), v.maxLength(4)),
-    from: day("YYYY-MM-DD"),
-    to: day(""),
-    limit: whole,
-  },
+  description: "Search memories and conversations; days as YYYY-MM-DD.",
+  arguments: recallArguments,
+  accepts: { ...recallArguments, limit: whole },
   repeatable: true,
   forGuests: false,
   isOffered: ({ memory }) => memory.tool || memory.sessionLogs,
@@ -75,31 +76,29 @@ export const recallTool = nativeTool({
   },
 });
 
-const wish = (words: string) => v.optional(v.pipe(v.number(), v.integer(), v.description(words)));
-
 const logArguments = {
-  action: v.picklist(["list", "read", "recent"]),
-  session_id: v.optional(v.pipe(v.string(), v.maxLength(256), v.description("Id or key"))),
+  session_id: v.optional(v.pipe(v.string(), v.maxLength(256))),
   from_message: whole,
-  limit: wish("Default 50, max 500; recent 10"),
-  max_chars: wish("20-4000, default 200"),
 };
 
 export const sessionLogs = nativeTool({
   name: "gsv__session_logs",
-  description: "List and read conversations; recent: the end of this one.",
+  description: "List conversations, or read one.",
   arguments: logArguments,
   accepts: {
     ...logArguments,
-    action: v.picklist([...logArguments.action.options, "list_sessions", "read_session", "search"]),
+    action: v.optional(v.picklist(["list", "read", "recent", "list_sessions", "read_session", "search"])),
     query: v.optional(query),
+    limit: whole,
+    max_chars: whole,
   },
   repeatable: true,
   forGuests: false,
   isOffered: ({ memory }) => memory.sessionLogs,
   async run(args, context) {
     const { readLogs } = await import("../../self/read-logs.ts");
-    return { ok: true, ...(await readLogs(args, context)) };
+    const action = args.action ?? (args.session_id === undefined ? "list" : "read");
+    return { ok: true, ...(await readLogs({ ...args, action }, context)) };
   },
 });
 
@@ -107,16 +106,16 @@ const memoryArguments = {
   action: v.picklist(["remember", "correct", "forget"]),
   id: v.optional(memoryIdField),
   content: v.optional(memoryTextField),
-  type: v.optional(v.picklist(memoryTypes)),
 };
 
 export const memoryTool = nativeTool({
   name: "gsv__memory",
-  description: "Remember one fact in a self-contained sentence; correct or forget one by id.",
+  description: "Remember one self-contained fact; correct or forget it by id.",
   arguments: memoryArguments,
   accepts: {
     ...memoryArguments,
     action: v.picklist([...memoryArguments.action.options, "recall"]),
+    type: v.optional(v.picklist(memoryTypes)),
     query: v.optional(query),
     supersedes: v.optional(memoryIdField),
     limit: v.optional(count(1, 50)),
