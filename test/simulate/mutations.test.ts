@@ -45,7 +45,7 @@ const settings: Record<
   "a pending call at the waiting release": { oneIn: 0, actions: tools, from: 220 },
   "the epoch of a commit": { oneIn: 20, from: 135 },
   "the entry that is taken out": { oneIn: 20, from: 82 },
-  "the run that ends": { oneIn: 10, actions: crowd, from: 1380 },
+  "the run that ends": { oneIn: 10, actions: crowd, from: 335 },
   "the run that a stop is for": { oneIn: 10, actions: crowd, from: 8 },
   "a result that is still awaited": { oneIn: 10, actions: tools, from: 15 },
   "the runs that a message may start": { oneIn: 60, actions: scene("sends") },
