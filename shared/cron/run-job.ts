@@ -1,12 +1,14 @@
+import type { Configuration } from "../configuration/schema.ts";
 import type { CronRunResult } from "../protocol/cron.ts";
 import { log } from "../runtime/log.ts";
 import type { CronTask } from "../session/inbox-entry.ts";
-import { cronSessionKey } from "../session/key/session-key.ts";
+import { cronSessionKey, mainSessionKey } from "../session/key/session-key.ts";
 import { readSession } from "../session/sessions.ts";
 import { whyStopped } from "../spend/stopped-work.ts";
+import type { Table } from "../world/world.ts";
 import { changeJob, type JobRun, readJob, type StoredJob } from "./job-item.ts";
 import { type CronWorld, nextRunOf, scheduleNext } from "./plan-run.ts";
-import { hasRun, isNew, pruneRuns, recordRun, runId } from "./run-history.ts";
+import { hasRun, isNew, pruneRuns, recordRun, runId, runIdPrefix } from "./run-history.ts";
 import { admitRun, type RunningJob, rivalsOf } from "./run-slots.ts";
 import { changeEnded, settleCronRun } from "./settle-run.ts";
 import { submitRun, timeoutOf } from "./submit-run.ts";
@@ -94,12 +96,10 @@ async function startRun(
   const { cron } = configuration;
   if (!cron.enabled) return forced ? undefined : skip(world, job, at, now, "cron.enabled is off");
   const isTask = job.spec.mode === "task";
-  if (isTask && !forced) {
-    const { id: jobId, agentId } = job;
-    const payer = { kind: "cron", agentId, jobId, sessionKey: cronSessionKey(agentId, jobId) } as const;
-    const reason = await whyStopped(table, configuration, payer, now);
-    if (reason !== undefined) return skip(world, job, at, now, reason);
-  }
+  const reason = isTask
+    ? !forced && (await whyUnpaid(table, configuration, job, now))
+    : await waitingEvent(table, configuration, job);
+  if (reason) return forced ? refusal(job, reason) : skip(world, job, at, now, reason);
   if (isTask && (await rivalsOf(table, job)).length >= cron.maxConcurrentRuns)
     return waitForSlot(world, job, forced, now);
   const until = now + timeoutOf(job) + queueMs;
@@ -108,6 +108,31 @@ async function startRun(
   const change = isTask ? { run: { ...run, tentative: true as const } } : { run, nextRunAtMs };
   const claimed = await changeJob(table, job, change, now);
   return claimed ? continueRun(world, { ...claimed, run: change.run }, now) : "changed";
+}
+
+/** @returns why no budget pays for a task; undefined if one does, or if none limits it */
+function whyUnpaid(
+  table: Table,
+  configuration: Configuration,
+  { id: jobId, agentId }: StoredJob,
+  now: number,
+): Promise<string | undefined> {
+  const payer = { kind: "cron", agentId, jobId, sessionKey: cronSessionKey(agentId, jobId) } as const;
+  return whyStopped(table, configuration, payer, now);
+}
+
+/**
+ * Why an event does not start: the job's previous one still waits in the session's inbox, and a second would repeat it. Decided
+ * before the claim: whoever continues a claimed run must not decide otherwise than a process that died.
+ */
+async function waitingEvent(
+  table: Table,
+  { session }: Configuration,
+  { id, agentId }: StoredJob,
+): Promise<string | undefined> {
+  const { inbox = [] } = (await readSession(table, mainSessionKey(agentId, session.mainKey))) ?? {};
+  const isWaiting = inbox.some((entry) => entry.id.startsWith(runIdPrefix(id)));
+  return isWaiting ? "the previous event still waits in the session" : undefined;
 }
 
 /** Continues a claimed run: gives it a slot, and submits it. */

@@ -7,13 +7,12 @@ import { parseModelSelector } from "../session/commands/directives.ts";
 import { effectiveModel } from "../session/commands/model-choice.ts";
 import type { CronTask, InboxEntry, Overrides } from "../session/inbox-entry.ts";
 import { submitEntry } from "../session/intake.ts";
-import { readSession } from "../session/sessions.ts";
 import type { Table } from "../world/world.ts";
 import { cronMessage } from "./cron-message.ts";
 import { type Destination, destinationOf } from "./destination.ts";
 import { changeJob, readJob, type StoredJob } from "./job-item.ts";
 import { type CronWorld, scheduleNext } from "./plan-run.ts";
-import { isNew, pruneRuns, recordRun, runId, runIdPrefix } from "./run-history.ts";
+import { isNew, pruneRuns, recordRun, runId } from "./run-history.ts";
 import type { RunningJob } from "./run-slots.ts";
 import { settleCronRun } from "./settle-run.ts";
 
@@ -43,9 +42,7 @@ export async function submitRun(world: CronWorld, job: RunningJob, now: number):
   await scheduleNext(world, job.id, job.nextRunAtMs);
   const queued = { id, jobId: job.id, ts: run.since, status: "queued", summary, ...next } as const;
   await recordRun(table, run.at, queued, isNew);
-  const refused = isStillOwner(configuration, job.sender)
-    ? await waitingEvent(table, job, sessionKey, id)
-    : noOwnerText;
+  const refused = isStillOwner(configuration, job.sender) ? undefined : noOwnerText;
   const isForced = run.forced === true;
   const fault =
     refused ??
@@ -76,19 +73,6 @@ async function recordSubmitted(
     if (await changeJob(table, job, submitted, now)) return;
     job = await readJob(table, id);
   }
-}
-
-/** @returns why an event is skipped: one of the same job still waits in the session's inbox, and a second would repeat it */
-async function waitingEvent(
-  table: Table,
-  { id: jobId, spec }: StoredJob,
-  sessionKey: string,
-  id: string,
-): Promise<string | undefined> {
-  if (spec.mode !== "systemEvent") return undefined;
-  const { inbox = [] } = (await readSession(table, sessionKey)) ?? {};
-  const isBefore = (entry: InboxEntry) => entry.id !== id && entry.id.startsWith(runIdPrefix(jobId));
-  return inbox.some(isBefore) ? "the previous event still waits in the session" : undefined;
 }
 
 /** @returns why the session permanently rejects the message; undefined when it has accepted it */

@@ -94,8 +94,11 @@ describe("a run", () => {
     cron.now += minute;
     const error = "the previous event still waits in the session";
     expect(await force(id)).toMatchObject({ ran: 0, results: [{ status: "skipped", error }] });
-    expect((await cron.runs(id))[0]).toMatchObject({ status: "skipped", error });
     expect(await force(other)).toMatchObject({ ran: 1 });
+    cron.now = friday + hour;
+    await cron.fire({ kind: "cron", jobId: id, at: cron.now });
+    expect((await cron.runs(id))[0]).toMatchObject({ status: "skipped", error });
+    expect(await cron.job(id)).toMatchObject({ lastStatus: "skipped", nextRunAtMs: friday + 2 * hour });
     await cron.work();
     cron.now += minute;
     expect(await force(id)).toMatchObject({ ran: 1 });
