@@ -96,6 +96,34 @@ describe("an unprompted message of the gateway", () => {
       ]);
     });
 
+    it.each([
+      ["an owner", "olga", ["D1"]],
+      ["a former owner", "otto", []],
+    ])("the answer to a command of %s is delivered only if they are still one", async (_who, owner, to) => {
+      const origin = { ...former, sessionKey: "agent:main:slack:dm:olga" };
+      const more = { at: friday, origin, senderId: "olga" };
+      await cron.bench.submit(origin.sessionKey, {
+        ...more,
+        id: "m",
+        kind: "message",
+        text: "hello",
+      } as never);
+      await cron.bench.submit(origin.sessionKey, {
+        ...more,
+        id: "r",
+        kind: "reset",
+        via: "command",
+      } as never);
+      cron.answer = () => {
+        owners(owner);
+        return answered("done");
+      };
+      cron.woken.add(origin.sessionKey);
+      await cron.work();
+      expect(cron.delivered.has("r")).toBe(to.length > 0);
+      expect(new Set(places())).toEqual(new Set(to));
+    });
+
     it("gsv__Message of a former owner's run sends nothing", async () => {
       const call = {
         type: "toolCall",

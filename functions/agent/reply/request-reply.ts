@@ -1,23 +1,28 @@
+import { findReceiver } from "../../../shared/channels/receiver.ts";
 import { isGoodToken, revoked } from "../../../shared/peers/tokens.ts";
 import { code, errorShape, type PeerError } from "../../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
+import { log } from "../../../shared/runtime/log.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
+import { senderOf } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import { withoutProviderWords } from "../model/provider-error-text.ts";
 
 /** A request in the inbox: a command, or a method that is answered once it is carried out. */
 type AnsweredEntry = Exclude<InboxEntry, { kind: "message" }>;
 
+type Answering = Pick<Agent, "channels" | "configuration" | "sockets" | "table" | "now">;
+
 /** The methods that the agent answers; their names contain the kind of the entry. */
 type AnsweredMethod = `session.${AnsweredEntry["kind"]}`;
 
 /**
- * Answers the request of an entry, in the form of the request: a method's result, or a command's reply.
+ * Answers the request of an entry, in the form of the request: a method's result, or a command's reply. A former owner gets none.
  * @throws what the socket or the channel throws
  */
 export async function answerEntry<K extends AnsweredEntry["kind"]>(
-  agent: Pick<Agent, "channels" | "sockets" | "table" | "now">,
+  agent: Answering,
   entry: Extract<AnsweredEntry, { kind: K }>,
   result: Results[`session.${K}`],
   command: string,
@@ -35,7 +40,7 @@ export async function answerEntry<K extends AnsweredEntry["kind"]>(
  * @param fault the code of the error response; by default the request may be tried again
  */
 export async function refuseEntry(
-  agent: Pick<Agent, "channels" | "sockets" | "table" | "now">,
+  agent: Answering,
   entry: AnsweredEntry,
   command: string,
   error: string,
@@ -51,13 +56,18 @@ export async function refuseEntry(
 }
 
 async function send(
-  { channels, sockets, table, now }: Pick<Agent, "channels" | "sockets" | "table" | "now">,
-  { origin, id }: AnsweredEntry,
+  agent: Answering,
+  entry: AnsweredEntry,
   text: string,
   frame: (requestId: string) => ResponseFrame,
 ): Promise<void> {
-  if (origin.kind === "channel") await channels.deliver(origin, id, text);
-  else if (origin.connectionId && origin.requestId) {
+  const { channels, sockets, table, now } = agent;
+  const { origin, id, role } = entry;
+  if (origin.kind === "channel") {
+    const to = await findReceiver(agent, origin, role === "guest" ? undefined : senderOf(entry));
+    if (typeof to !== "string") await channels.deliver(to, id, text);
+    else log("channel.undelivered", { deliveryId: id, channel: origin.channel, reason: to });
+  } else if (origin.connectionId && origin.requestId) {
     const isGood = origin.tokenId === undefined || (await isGoodToken(table, origin.tokenId, now()));
     const { requestId } = origin;
     await sockets.post(
