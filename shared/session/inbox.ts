@@ -13,7 +13,14 @@ import {
   type Step,
   set,
 } from "../world/expression.ts";
-import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../world/world.ts";
+import {
+  ConditionFailed,
+  type Item,
+  type ItemValue,
+  type Key,
+  succeeds,
+  type Table,
+} from "../world/world.ts";
 import { dueFields, dueStepsIfAbsent, listFields } from "./due.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
 import { metaKey, newSession, type SessionState, toState } from "./state.ts";
@@ -92,6 +99,20 @@ export async function appendEntry(
   });
 }
 
+/**
+ * Makes a session refuse an entry that goes to another session, also one that a paused process appends later.
+ * @returns false when the session has accepted it
+ */
+export async function refuseId(table: Table, sessionKey: string, id: string, now: number): Promise<boolean> {
+  const key = metaKey(sessionKey);
+  const isNew = all(exists("pk"), notAccepted(id));
+  if (await succeeds(table.update(key, [set(["recent", id], -now)], isNew))) return true;
+  const found = await table.get(key);
+  if (!found) return true;
+  const state = toState(found);
+  return isRefused(state.recent[id] ?? 0) || !wasAccepted(state, id);
+}
+
 /** Undefined when another writer created the session at the same time. */
 async function createWith(
   table: Table,
@@ -128,13 +149,20 @@ const maxRemembered = 250;
 /** Maximum number of ids that one write moves out of `recent`: a DynamoDB expression has at most 4 KB. */
 const settledAtOnce = 100;
 
+/** Maximum number of refused ids that a session remembers, for `rememberedMs`: until no process can append one. */
+const maxRefused = 50;
+
+/** Whether a time in `recent` is that of a refused id. */
+const isRefused = (at: number) => at < 0;
+
 /** Length of an id's hash, in characters of base64url: 48 bits (docs/decisions/accepted-ids.md has the arithmetic). */
 const hashLength = 8;
 
 /**
  * The ids that a session has accepted. `recent` holds full ids with their times; every writer adds to it. A commit settles
  * them: it moves them to `accepted`, one text that only the lease holder writes. It contains hashes, oldest first; each group
- * of hashes from the last hours is followed by `@` and the hour.
+ * of hashes from the last hours is followed by `@` and the hour. A refused id (`refuseId`) is in `recent` with its negative time.
+ * It is never settled, because it would then look accepted.
  */
 type AcceptedIds = Pick<SessionState, "recent" | "accepted">;
 
@@ -172,11 +200,17 @@ export function trimAcceptedIds(
   now: number,
 ): Step[] {
   const waiting = new Set(inbox.map(({ id }) => id).filter((id) => id !== taken));
-  const ids = Object.entries(recent)
-    .filter(([id]) => !waiting.has(id))
+  const known = Object.entries(recent).filter(([id]) => !waiting.has(id));
+  const ids = known
+    .filter(([, at]) => !isRefused(at))
     .sort(([, a], [, b]) => a - b)
     .slice(0, settledAtOnce);
-  if (ids.length === 0) return [];
+  const forgotten = known
+    .filter(([, at]) => isRefused(at))
+    .sort(([, a], [, b]) => a - b)
+    .filter(([, at], i) => i >= maxRefused || -at < now - rememberedMs);
+  const gone = [...ids, ...forgotten].slice(0, settledAtOnce);
+  if (gone.length === 0) return [];
   const settled = ids.map(([id, at]) => ({ hash: idHash(id), hour: hourOf(at) }));
   const all = [...readSettled(accepted), ...settled].sort((a, b) => a.hour - b.hour);
   const oldest = hourOf(now - rememberedMs);
@@ -186,7 +220,7 @@ export function trimAcceptedIds(
       const newer = all.length - 1 - i;
       return newer < minRemembered || (hour > 0 && newer < maxRemembered);
     });
-  return [set("accepted", writeSettled(kept)), ...ids.map(([id]) => remove(["recent", id]))];
+  return [set("accepted", writeSettled(kept)), ...gone.map(([id]) => remove(["recent", id]))];
 }
 
 /** The hash that represents an id among the settled ones. */

@@ -20,9 +20,13 @@ export function isPastReceipt(timestamp: number, now: number): boolean {
 /** The address of a platform's event. */
 export type EventId = ChannelAddress & { eventId: string };
 
-/** The state of an event. `answer`: the response of its command, which was already executed. */
+/**
+ * The state of an event. `isRepeated`: an earlier attempt may have handled a part of it. `answer`: the response of its command,
+ * which was already executed.
+ */
 export interface Receipt {
   isDone: boolean;
+  isRepeated: boolean;
   answer?: string;
 }
 
@@ -36,10 +40,11 @@ export async function openReceipt(table: Table, event: EventId, now: number): Pr
   const seconds = Math.floor(now / 1000);
   const isNew = any(absent("pk"), below("expiresAt", seconds));
   const receipt = { ...key, state: "pending", expiresAt: seconds + keptSeconds };
-  if (await succeeds(table.put(receipt, isNew))) return { isDone: false };
+  if (await succeeds(table.put(receipt, isNew))) return { isDone: false, isRepeated: false };
   const found = await table.get(key);
   return {
     isDone: found?.state === "done",
+    isRepeated: true,
     ...(found?.answer === undefined ? {} : { answer: String(found.answer) }),
   };
 }

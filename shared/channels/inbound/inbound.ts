@@ -2,10 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { decodeMedia, storeMedia } from "../../media/media-store.ts";
 import { guestOrigin } from "../../origins/origins.ts";
+import type { Role } from "../../protocol/channel-accounts.ts";
 import type { StoredMedia } from "../../protocol/messages.ts";
 import { log } from "../../runtime/log.ts";
 import { localTime } from "../../runtime/zoned-time.ts";
-import { maxEntryBytes } from "../../session/inbox.ts";
+import { maxEntryBytes, refuseId } from "../../session/inbox.ts";
 import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import { type Incoming, type Intake, type IntakeReply, submitMessage } from "../../session/intake.ts";
 import { routeInbound } from "../../session/key/routing.ts";
@@ -85,7 +86,18 @@ export async function handleInbound(
     return handleInbound(inbound, address, message, isShown);
   const settings = ownValue(configuration.channels, address.channel);
   const role = senderRole(address.channel, settings, message.sender.id);
-  const { agentId, sessionKey } = routeInbound({ ...address, ...message }, configuration, role);
+  const routeAs = (one: Role) => routeInbound({ ...address, ...message }, configuration, one);
+  const { agentId, sessionKey } = routeAs(role);
+  const other = routeAs(role === "owner" ? "guest" : "owner").sessionKey;
+  // The sender may have had the other role when an earlier attempt handled the message.
+  if (
+    known.isRepeated &&
+    other !== sessionKey &&
+    !(await refuseId(inbound.table, other, id, inbound.now()))
+  ) {
+    await closeReceipt(inbound.table, event);
+    return { status: "duplicate" };
+  }
   const rest = {
     id,
     envelope: envelope(address.channel, message, configuration.userTimezone),
