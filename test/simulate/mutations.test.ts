@@ -54,6 +54,8 @@ const settings: Record<
   "the lease of a sweep of memories": { oneIn: 20, actions: scene("memories") },
   "a session that does not exist yet": { oneIn: 10, actions: crowd },
   "the version that a restore overwrites": { oneIn: 60, actions: scene("restores") },
+  "the newest owners": { oneIn: 0, actions: scene("owners") },
+  "the step of a transfer": { oneIn: 20, actions: scene("transfers") },
   ...Object.fromEntries(
     Object.keys(jobMutations).map((name) => [name, { oneIn: 20, actions: scene("jobs") }]),
   ),

@@ -1,5 +1,6 @@
 import type { TableCall } from "../../local/items/table-call.ts";
 import type { Step } from "../../shared/world/expression.ts";
+import { configurationKey } from "../../shared/world/stored-format.ts";
 import type { World } from "../../shared/world/world.ts";
 import { jobMutations } from "../conformance/jobs/job-mutations.ts";
 import { mutations as ofEveryInterleaving, without } from "../conformance/mutations.ts";
@@ -16,6 +17,16 @@ export const distortions: Record<string, (world: World) => World> = {
       return bucket.put(key, body, isRestored ? { metadata: options?.metadata ?? {} } : options);
     };
     return { ...world, bucket: { ...bucket, put } };
+  },
+  "the newest owners": (world) => {
+    const { table } = world;
+    let cached: ReturnType<typeof table.get> | undefined;
+    const get: typeof table.get = (key) => {
+      if (key.pk !== configurationKey.pk) return table.get(key);
+      cached ??= table.get(key);
+      return cached;
+    };
+    return { ...world, table: { ...table, get } };
   },
 };
 
@@ -65,6 +76,8 @@ export const mutations: Record<string, Mutation> = {
       : call,
   "the lease of a sweep of memories": (call) =>
     call.op === "update" && call.key.pk.startsWith("DREAM#") ? { ...call, condition: undefined } : call,
+  "the step of a transfer": (call) =>
+    call.op === "update" && call.key.pk === "TRANSFER" ? { ...call, condition: undefined } : call,
   "the runs that a message may start": without(({ path }) => path === "count"),
   "the partition in which the previous release sweeps": (call) =>
     call.op === "update" ? { ...call, steps: call.steps.map(sharded) } : call,

@@ -1,6 +1,7 @@
 import "../support/loaded-later.ts";
 import type { ModelCall } from "../../functions/agent/model/model-call.ts";
 import type { TableCall } from "../../local/items/table-call.ts";
+import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { JsonObject } from "../../shared/configuration/configuration-paths.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
@@ -153,7 +154,9 @@ class Simulation {
       worldOf: (machine) => distort(this.cloud.worldOf(machine)),
       outsideOf: (world, { modelOf }) => ({
         callModel: modelOf(createModel(this.faults, (call) => this.seeRequest(call))),
-        channels: openChannels(world, channels, openConfiguration(world.table, world.secrets)).sender,
+        channels: this.seen(
+          openChannels(world, channels, openConfiguration(world.table, world.secrets)).sender,
+        ),
       }),
       tell: this.tell,
     });
@@ -177,6 +180,17 @@ class Simulation {
     const name = this.running.machine?.name;
     this.tell(name ?? "", `asks the model with ${call.messages.length} messages`);
     checkRequest(this.ledger, name, call, (key) => this.cloud.bucket.peek(key) !== undefined);
+  }
+
+  /** Shows the scenes what the agent delivers. */
+  private seen(sender: ChannelSender): ChannelSender {
+    return {
+      ...sender,
+      deliver: (to, id, ...rest) => {
+        for (const scene of this.scenes.values()) scene.delivers?.({ id, to: to.peer.id });
+        return sender.deliver(to, id, ...rest);
+      },
+    };
   }
 
   async run(): Promise<ScheduleResult> {
@@ -272,7 +286,10 @@ class Simulation {
         const change = { ...states, writer, now: this.timeline.now, isCalm: this.faults.total === 0 };
         watchSession(this.ledger, change, (one) => this.cloud.store.get(one) as never);
       },
-      posted: (connectionId, frame) => this.peers.receive(connectionId, frame),
+      posted: (connectionId, frame) => {
+        for (const scene of this.scenes.values()) scene.posted?.(connectionId, frame);
+        return this.peers.receive(connectionId, frame);
+      },
       woken: (...event) => this.functions.wake(...event),
       fired: (event) => this.functions.fire(event),
     };

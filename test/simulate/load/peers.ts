@@ -1,10 +1,10 @@
 import type { Gateway } from "../../../functions/socket/gateway.ts";
 import { createActivity } from "../../../shared/channels/activity.ts";
 import type { Channels } from "../../../shared/channels/channel.ts";
-import { handleInbound } from "../../../shared/channels/inbound/inbound.ts";
+import { handleInbound, type Inbound } from "../../../shared/channels/inbound/inbound.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import { storeMedia } from "../../../shared/media/media-store.ts";
-import type { Frame } from "../../../shared/protocol/frames.ts";
+import { type Frame, transferCapability } from "../../../shared/protocol/frames.ts";
 import type { Intake } from "../../../shared/session/intake.ts";
 import type { Item, World } from "../../../shared/world/world.ts";
 import type { Random } from "../../support/random.ts";
@@ -47,7 +47,10 @@ export const connectedPeers: Item[] = [
   },
   ...{ version: "1", platform: "simulation" },
   ...(mode === "node"
-    ? { tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }] }
+    ? {
+        tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
+        capabilities: [transferCapability],
+      }
     : { capabilities: ["channel-receipts"] }),
 }));
 
@@ -86,6 +89,7 @@ export class Peers {
   private isAttaching = false;
 
   private readonly around: PeerSurroundings;
+  private readonly unchanged = { load: async () => this.around.configuration, version: () => 1 };
 
   constructor(around: PeerSurroundings) {
     this.around = around;
@@ -139,7 +143,7 @@ export class Peers {
   ): Promise<unknown> {
     const intake = this.intakeOf(world);
     const id = idOf(action, number);
-    if (action.via !== "client") return this.takeFromChannel(world, intake, action, number);
+    if (action.via !== "client") return this.takeFromChannel(world, action, number);
     const sessionKey = `agent:main:${action.session}`;
     const target = { sessionKey, id: JSON.stringify([id, 0]), now: world.now() };
     const image = { type: "image", mimeType: "image/png", body: picture } as const;
@@ -151,24 +155,18 @@ export class Peers {
     return submitMessage(intake, sessionKey, { id, text: textOf(action), media, origin, writer: {} });
   }
 
-  private takeFromChannel(
-    world: World,
-    intake: Intake,
-    action: UserAction,
-    number: number,
-  ): Promise<unknown> {
-    const { sender } = openChannels(world, this.around.channels, intake.configuration);
-    const inbound = {
-      ...intake,
-      configuration: { ...intake.configuration, version: () => 1 },
-      sender,
-      activity: createActivity(world.table, world.now),
-      bucket: world.bucket,
-    };
+  /** What accepts messages of the platform and the bridge on a machine. By default, nobody changes the configuration. */
+  inboundOf(world: World, configuration: Inbound["configuration"] = this.unchanged): Inbound {
+    const { sender } = openChannels(world, this.around.channels, configuration);
+    const activity = createActivity(world.table, world.now);
+    return { ...this.intakeOf(world), configuration, sender, activity, bucket: world.bucket };
+  }
+
+  private takeFromChannel(world: World, action: UserAction, number: number): Promise<unknown> {
     const peer = { kind: "dm", id: "me" } as const;
     const hasImage = action.kind === "message" && action.hasImage;
     const enclosed = [{ type: "image", mimeType: "image/png", data: picture.toString("base64") }] as const;
-    return handleInbound(inbound, addressOf(action), {
+    return handleInbound(this.inboundOf(world), addressOf(action), {
       ...{ eventId: `e${number}`, messageId: `e${number}`, peer, sender: { id: "me" } },
       ...{ text: textOf(action), timestamp: world.now(), wasMentioned: true },
       ...(hasImage ? { enclosed: [...enclosed] } : {}),
@@ -177,7 +175,7 @@ export class Peers {
 
   /** What accepts messages on a machine. */
   intakeOf({ table, wake, now }: World): Intake {
-    return { table, wake, now, configuration: { load: async () => this.around.configuration } };
+    return { table, wake, now, configuration: this.unchanged };
   }
 
   /** Handles a frame that reached a connection. */
@@ -189,7 +187,8 @@ export class Peers {
     const { state, runId } = payload;
     if (frame.event === "chat" && (state === "final" || state === "error"))
       ledger.add(ledger.told, String(runId), state);
-    if (connectionId === "n-1") void this.answerCall(String(payload.callId));
+    if (connectionId === "n-1" && !frame.event.startsWith("transfer."))
+      void this.answerCall(String(payload.callId));
     if (frame.event === "channel.outbound") {
       const { id, text } = payload.message as { id: string; text: string };
       const { sent } = this.around;

@@ -22,9 +22,11 @@ export interface Script {
   sends?: number;
   /** How often those agents send messages in turn. */
   hops?: number;
+  /** 1: the rounds transfer files between the node and the workspace. */
+  copies?: number;
 }
 
-const fields = ["rounds", "node", "native", "fails", "refuses", "ms", "sends", "hops"] as const;
+const fields = ["rounds", "node", "native", "fails", "refuses", "ms", "sends", "hops", "copies"] as const;
 const pattern = new RegExp(`\\bq(\\d+) ${fields.map((name) => `${name}=(\\d+)`).join(" ")}`, "g");
 
 export function textOfScript(script: Script): string {

@@ -93,10 +93,12 @@ export function createMemories({ ledger, peers, timeline, cloud, faults }: Stage
           dreamMethods["memory.dream"].handle(gatewayOf(world), { dryRun: false } as never, {} as never),
         );
     },
-    written({ key, before, after }: Write) {
+    written({ key, before, after, writer }: Write) {
       const isFound = key.pk === `EXTRACT#${agentId}` && before?.memories === undefined;
       for (const fact of isFound ? factsIn(String(after?.memories)) : [])
         for (const begin of waiting.splice(0)) timeline.after(timeline.jitter(60), () => void begin(fact));
+      const isStopped = key.pk === `EXTRACT#${agentId}` && after?.state === "stopped";
+      if (isStopped && /^(agent|timer)/.test(writer)) fault("nobody has stopped an extraction");
       if (key.pk !== dreamPk) return;
       const [was, is] = [before as DreamState | undefined, after as DreamState | undefined];
       const isTaken = is?.owner !== undefined && was?.owner !== undefined && is.owner !== was.owner;
@@ -117,11 +119,10 @@ export function createMemories({ ledger, peers, timeline, cloud, faults }: Stage
       extractions().every(({ state }) => state !== "pending"),
     async rest() {
       for (const { state, reason } of extractions())
-        if (state !== "done") fault(`an extraction is ${state}: ${reason}`);
+        if (state !== "done" && state !== "stopped") fault(`an extraction is ${state}: ${reason}`);
       for (const fact of facts) {
         const places = files().filter((key) => textOf(key).includes(fact));
-        if (forgotten.has(fact) && places.length > 0 && !ledger.isRestored)
-          fault(`"${fact}" was forgotten, but is in ${places}`);
+        if (forgotten.has(fact) && places.length > 0) fault(`"${fact}" was forgotten, but is in ${places}`);
         if (!asked.has(fact) && places.length === 0) fault(`"${fact}" was lost`);
         const promotions = textOf("agents/main/MEMORY.md").split(fact).length - 1;
         if (promotions > 1) fault(`"${fact}" was promoted ${promotions} times`);

@@ -19,7 +19,8 @@ export const restoreActions = [
   "checkpoint",
 ];
 
-const agentId = "main";
+/** Not the agent whose memories the scene of memories checks: a restore brings back what was forgotten. */
+const agentId = "b";
 const paths = ["plans/one.md", "plans/two.md"];
 const { "workspace.restore": restore } = workspaceHistoryMethods;
 
@@ -59,7 +60,6 @@ export function createRestores({ ledger, peers, cloud, timeline }: Stage): Scene
         else waiting.push(begin);
       } else if (does === "checkpoint") await commit(id);
       else {
-        ledger.isRestored ||= does === "restore";
         const all = await history();
         const { sha = "HEAD" } = all[value % Math.max(1, all.length)] ?? {};
         const which = { commit: sha, agentId, ...(does === "restoreOne" ? { path } : {}) };

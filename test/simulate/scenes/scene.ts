@@ -1,3 +1,4 @@
+import type { Frame } from "../../../shared/protocol/frames.ts";
 import type { Item, Key } from "../../../shared/world/world.ts";
 import type { Random } from "../../support/random.ts";
 import type { Timeline } from "../engine/timeline.ts";
@@ -28,6 +29,12 @@ export interface Write {
   writer: string;
 }
 
+/** A message that the agent begins to send on the platform. `to`: the receiver's id there. */
+export interface Delivery {
+  id: string;
+  to: string;
+}
+
 /** What happens besides conversations: people's actions, and the rules for the items that they change. */
 export interface Scene {
   /** Creates what is there before the first action. */
@@ -36,6 +43,10 @@ export interface Scene {
   perform(action: SceneAction, id: string): Promise<void>;
   /** Checks a write. */
   written(write: Write): void;
+  /** Checks a delivery. */
+  delivers?(delivery: Delivery): void;
+  /** Handles a frame that reached a connection. */
+  posted?(connectionId: string, frame: Frame): void;
   /** Ends what would go on forever, once there are no more faults. */
   calm(): Promise<void>;
   /** Whether no work is left. */

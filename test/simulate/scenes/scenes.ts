@@ -3,9 +3,11 @@ import type { SceneAction } from "../load/actions.ts";
 import { beatActions, createBeats } from "./beats.ts";
 import { createJobs, jobActions } from "./jobs/jobs.ts";
 import { createMemories, memoryActions } from "./memories.ts";
+import { createOwners, ownerActions } from "./owners.ts";
 import { createRestores, restoreActions } from "./restores.ts";
 import { drawScene, type Scene, type Stage } from "./scene.ts";
 import { createSends, sendActions } from "./sends.ts";
+import { createTransfers, transferActions } from "./transfers/transfers.ts";
 
 /** Each scene: what people do in it, and how it is made. */
 const scenes: Record<string, { does: readonly string[]; create(stage: Stage): Scene }> = {
@@ -14,6 +16,8 @@ const scenes: Record<string, { does: readonly string[]; create(stage: Stage): Sc
   beats: { does: beatActions, create: createBeats },
   memories: { does: memoryActions, create: createMemories },
   restores: { does: restoreActions, create: createRestores },
+  owners: { does: ownerActions, create: createOwners },
+  transfers: { does: transferActions, create: createTransfers },
 };
 
 /** Draws the actions of one scene. */

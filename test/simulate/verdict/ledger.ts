@@ -25,8 +25,6 @@ export class Ledger {
   readonly entries = new Map<string, Sent>();
   /** Ids of acknowledged requests, before or after their acceptance is seen. */
   readonly acknowledged = new Set<string>();
-  /** Whether a workspace was restored from its history, which keeps forgotten lines. */
-  isRestored = false;
   /** All committed messages, by the conversation's id. */
   readonly said = new Map<string, Message[]>();
   /** Conversations of a session, oldest first. */
@@ -43,6 +41,8 @@ export class Ledger {
   readonly told = new Map<string, ("final" | "error")[]>();
   /** Answers to requests, by their ids. */
   readonly responses: string[] = [];
+  /** When the owners of the platform last changed, epoch ms. */
+  ownersChangedAt = 0;
   messages = 0;
 
   fault(what: string): void {

@@ -18,8 +18,14 @@ import { checkObjects } from "./objects-at-rest.ts";
 /** Attributes that only a session with work has. */
 const passing = ["duePk", "dueAt", "run", "stop", "compacting", "resetting", "clearFrom"];
 
-/** Schedules that may be left. Those of replaced intervals of a job or a heartbeat are ignored when they fire, up to 40 minutes later. */
-const lasting = ["reset-due", "cron", "heartbeat"];
+/**
+ * Schedules that may be left: those of replaced intervals of a job or a heartbeat, up to 40 minutes, and of transfers that ended
+ * before their deadline, up to 10. They are ignored when they fire.
+ */
+const lasting = ["reset-due", "cron", "heartbeat", "tool-timeout"];
+
+/** The owners may have changed this much earlier than an answer was due: a pause delays what follows from it. Milliseconds. */
+const ownersMs = 120_000;
 
 export interface Rest {
   ledger: Ledger;
@@ -75,6 +81,9 @@ function checkEntry({ ledger, cloud, sent, faults }: Rest, { id, entry, isTaken,
   if (origin.kind !== "channel" || outcome === "stopped") return;
   const delivery = outcome === "answered" ? id : `${id}:error`;
   const receipt = cloud.store.get({ pk: `TX#${delivery}`, sk: "0000" });
+  // Who answers an owner sends nothing if there is none any more.
+  const mayBeNobody = entry.role !== "guest" && ledger.ownersChangedAt > entry.at - ownersMs;
+  if (receipt?.state !== "sent" && mayBeNobody) return;
   if (receipt?.state !== "sent" && receipt?.state !== "failed")
     ledger.fault(`the end of ${id} was not delivered: ${receipt?.state}`);
   const copies = sent.filter((one) => one.id === `${delivery}#0`).length;

@@ -6,6 +6,7 @@ import {
   textOf,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
+import { agentCopies } from "../load/copies.ts";
 import { factsIn } from "../load/facts.ts";
 import { answerTo, placeOf, type Script, textOfScript } from "../load/script.ts";
 import type { Faults } from "./faults.ts";
@@ -75,14 +76,11 @@ function answered(content: AssistantMessage["content"]): ModelOutcome {
 }
 
 /** Ids count from 0 in each reply, as with some servers. The last native call is of a context tool. */
-function callsOf(
-  { number, node, native }: { number: number; node: number; native: number },
-  round: number,
-  messages: readonly Message[],
-) {
+function callsOf({ number, node, native, copies }: Script, round: number, messages: readonly Message[]) {
   const calls: ToolCallBlock[] = [];
   const add = (name: string, args: Record<string, unknown>) =>
     calls.push({ type: "toolCall", id: `call_${calls.length}`, name, arguments: args });
+  if (copies) add("gsv__Transfer", { ...agentCopies[(number + round) % agentCopies.length] });
   for (let i = 0; i < node; i++) add("n__probe", { number, round, i });
   for (let i = 0; i < native; i++)
     if (i > 0 && i === native - 1) add(...contextCall(number + round, messages));
