@@ -21,8 +21,8 @@ import type { Agent } from "../agent.ts";
 /** An extraction fails after this many attempts, about four hours after the first one. */
 const maxTries = 10;
 
-/** After the death of this many processes an extraction fails: it may be what kills the function. */
-const maxDeaths = 3;
+/** As many deaths as a run's step survives (docs/decisions/interrupted-steps.md). A sweep resumes it a minute after each. */
+const maxDeaths = 8;
 
 /** The wait before the second attempt; it doubles with each further one up to the longest. Milliseconds. */
 const [firstWaitMs, longestWaitMs] = [60_000, 3_600_000];

@@ -113,22 +113,22 @@ describe("an extraction whose model fails", () => {
 });
 
 describe("an extraction whose process dies", () => {
-  it("is resumed by a sweep, and fails after three deaths", async () => {
+  it("is resumed by a sweep, and fails after eight deaths", async () => {
     resets.reply = async () => {
       resets.allow = () => false;
       return { text: "<memories>- too late</memories>" };
     };
     await resetConversation();
-    for (let tries = 0; tries < 3; tries++) {
+    for (let tries = 0; tries < 8; tries++) {
       await expect(invoke(minutes(tries))).rejects.toThrow();
       resets.allow = () => true;
       expect(await sweptAt(minutes(tries + 1))).toEqual([resets.key]);
     }
-    await invoke(minutes(3));
-    expect(resets.model.requests).toHaveLength(3);
+    await invoke(minutes(8));
+    expect(resets.model.requests).toHaveLength(8);
     expect(await resets.extraction()).toMatchObject({
       state: "failed",
-      reason: "it was interrupted 3 times",
+      reason: "it was interrupted 8 times",
     });
   });
 

@@ -89,7 +89,8 @@ export function createOwners({ ledger, peers, timeline, cloud }: Stage): Scene {
       if (is.commits !== was?.commits) committedAt.set(is.sessionKey, timeline.now);
     },
     delivers({ id, to }: Delivery) {
-      if (!people.includes(to)) return;
+      // What was sent before is not sent again.
+      if (!people.includes(to) || cloud.store.get({ pk: `TX#${id}`, sk: "0000" })) return;
       const runId = id.replace(/:error$/, "");
       const sent = ledger.entries.get(runId);
       if (!sent) return fault(`${to} gets ${id}, which answers nothing`);
