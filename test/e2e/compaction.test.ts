@@ -10,7 +10,7 @@ import { type Stack, startStack } from "./stack.ts";
 
 const contextWindow = 8000;
 /** Enough for two compactions: the first after about twenty turns, the next ones a few turns apart. */
-const turns = 34;
+const turns = 42;
 
 let stack: Stack;
 let model: ModelServer;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { textOf } from "../../shared/protocol/messages.ts";
+import { expireCalls } from "../../shared/session/calls.ts";
 import { immortal, Killed, type Life } from "../agent/bench.ts";
 import { CommandBench } from "./command-bench.ts";
 import { type Cut, fakeSession, NodeProcess } from "./node-process.ts";
@@ -19,12 +20,14 @@ afterAll(() => rmSync(base, { recursive: true, force: true }));
 let flows = 0;
 const lifeOf = (left: number): Life => ({ left, calls: [] });
 
-/** Runs the agent until it has nothing to do. */
+/** Runs the agent until it has nothing to do. A call that nobody answers reaches its deadline. */
 async function workAll(commands: CommandBench): Promise<void> {
+  const { state, sessionKey } = commands;
   for (let rounds = 0; rounds < 20; rounds++) {
     await commands.work();
-    const { run, inbox } = await commands.bench.state(commands.sessionKey);
+    const { run, inbox } = await commands.bench.state(sessionKey);
     if (run === undefined && inbox.length === 0) return;
+    if (run?.deadline !== undefined) await expireCalls(state.table, sessionKey, run, run.deadline);
   }
   throw new Error("the session does not come to rest");
 }

@@ -7,6 +7,7 @@ import type { Gateway } from "../../../../functions/socket/gateway.ts";
 import { workspaceHistoryMethods } from "../../../../functions/socket/methods/workspace.ts";
 import { hasGit } from "../../../git/git-folder.ts";
 import { createMemoryBucket, type MemoryBucket } from "../../../support/memory-bucket.ts";
+import { startState } from "../../../support/state.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 import { gsv } from "../../run-gsv.ts";
 
@@ -19,7 +20,13 @@ beforeEach(async () => {
   bucket = createMemoryBucket({ "agents/main/SOUL.md": "be kind\n", "agents/main/notes/a.md": "one\ntwo\n" });
   folder = await mkdtemp(join(tmpdir(), "gsv-history-"));
   time = Date.parse("2026-05-05T08:00:00Z");
-  const on = { bucket, now: () => time, configuration: { load: async () => ({ agents: { list: [] } }) } };
+  const { table } = await startState();
+  const on = {
+    bucket,
+    table,
+    now: () => time,
+    configuration: { load: async () => ({ agents: { list: [] } }) },
+  };
   const handlers = Object.entries(workspaceHistoryMethods).map(([method, { handle }]) => [
     method,
     ({ params }: { params: unknown }) => handle(on as unknown as Gateway, params as never, {} as never),
