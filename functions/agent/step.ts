@@ -16,6 +16,7 @@ import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts"
 import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { messageOrigin, newTail, type Prepared, plainTail, withTail } from "./context/model-request.ts";
 import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
+import { announceWait, unannounced } from "./reply/delivery.ts";
 import { applyReply, failStep } from "./reply-step.ts";
 import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
 
@@ -105,6 +106,10 @@ export async function startAgain(
   const { runId, attempt, retryAt } = run;
   if (retryAt !== undefined && agent.now() < retryAt) {
     log("run.wait", { sessionKey, runId, attempt, retryAt });
+    const clients = peers.clients(agent.now() - freshPeersMs);
+    await announceWait(agent, sessionKey, run, retryAt - agent.now(), clients).catch(
+      unannounced(sessionKey, runId),
+    );
     return (await writer.releaseUntil(retryAt)) ? "released" : "continue";
   }
   const again = startedAgain(run, agent.now());

@@ -47,7 +47,7 @@ export interface ChatReply extends OfRun {
 }
 
 /**
- * The model's provider failed temporarily; the model call is repeated after `waitMs` milliseconds. Discard the text streamed
+ * The model's provider failed temporarily, or the step was interrupted; the model call is repeated after `waitMs` milliseconds. Discard the text streamed
  * by the failed call. An extension of GSV's protocol.
  */
 export interface ChatRetry extends OfRun {

@@ -1,6 +1,6 @@
 import { findReceiver } from "../../../shared/channels/receiver.ts";
 import { settleCronRun } from "../../../shared/cron/settle-run.ts";
-import type { ChatReply } from "../../../shared/protocol/events.ts";
+import type { ChatReply, ChatRetry } from "../../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { answerAsker } from "../../../shared/session/answer-asker.ts";
@@ -189,6 +189,19 @@ async function announceError(
   clients: Promise<string[]>,
 ): Promise<void> {
   await broadcast.send(await clients, "chat", { runId, sessionKey, state: "error", error });
+}
+
+/** Tells the clients that an interrupted step is started again later. @param waitMs until then */
+export async function announceWait(
+  { broadcast }: Pick<Agent, "broadcast">,
+  sessionKey: string,
+  { runId, step, attempt }: Pick<Run, "runId" | "step" | "attempt">,
+  waitMs: number,
+  clients: Promise<string[]>,
+): Promise<void> {
+  const reason = `the turn was interrupted ${attempt} times`;
+  const retry: ChatRetry = { sessionKey, runId, state: "retry", reason, waitMs, step, attempt };
+  await broadcast.send(await clients, "chat", retry, retry);
 }
 
 /** How the run of a task ended. */

@@ -59,15 +59,20 @@ it.each([
   ["files", "s3"],
   ["secrets", "ssm"],
 ])(
-  "a turn that cannot read its %s ends with an error, and the next one is answered",
+  "a turn that cannot read its %s says that it waits, until it is stopped, and the next one is answered",
   async (what, service) => {
     makeUnreachable(service);
-    const failed = await send(what, "hello");
-    expect(await client.ended(failed.runId)).toMatchObject({
-      state: "error",
-      error: "LLM error: the turn was interrupted 4 times",
-    });
+    const waiting = await send(what, "hello");
+    const waits = { runId: waiting.runId, state: "retry", reason: "the turn was interrupted 3 times" };
+    await expect
+      .poll(() => client.events, { timeout: 20_000 })
+      .toContainEqual(expect.objectContaining({ payload: expect.objectContaining(waits) }));
     down = undefined;
+    await send(what, "/stop");
+    expect(await client.ended(waiting.runId)).toMatchObject({
+      state: "error",
+      error: "Run cancelled by user",
+    });
     model.queue({ text: "here again" });
     const { runId } = await send(what, "and now?");
     expect(await client.ended(runId)).toMatchObject({ state: "final" });
