@@ -16,6 +16,7 @@ async function main(): Promise<void> {
   }
   const { failures, ...summary } = await runSchedules(options.seed, options.schedules);
   const [first] = failures;
+  for (const { seed, violations } of failures.slice(1)) say(`seed ${seed}: ${violations[0]}`);
   if (first) await explain(first);
   const { schedules, seed, messages, violations, ms } = summary;
   const sentence = `${schedules} schedules from seed ${seed}, ${messages} messages: ${violations} with something wrong (${ms} ms)`;
