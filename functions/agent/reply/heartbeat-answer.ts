@@ -25,14 +25,18 @@ export async function settleHeartbeat(
   const { failure, answer = "" } = end;
   const message = failure === undefined ? deliverableText(answer) : end.note;
   let sentAt: number | undefined;
-  const to = message && planned ? await findReceiver(agent, planned, undefined) : "nothing to send";
-  if (message && typeof to !== "string") {
+  if (message && planned) {
     const toSend = { agentId, text: failure === undefined ? message : failureText, runId };
     if (await claimText(table, toSend, now())) {
-      const delivered = await agent.channels.deliver(to, runId, message);
+      // Not before the claim: an owner may be removed while it is written.
+      const to = await findReceiver(agent, planned, undefined);
+      const isFound = typeof to !== "string";
+      const delivered = isFound
+        ? await agent.channels.deliver(to, runId, message)
+        : { ok: false, reason: to };
       if (delivered.ok) sentAt = now();
       else {
-        log("channel.undelivered", { runId, channel: to.channel, reason: delivered.reason });
+        log("channel.undelivered", { runId, channel: planned.channel, reason: delivered.reason });
         await releaseText(table, toSend);
       }
     } else log("heartbeat.repeated", { agentId, runId });
