@@ -108,14 +108,9 @@ export async function refuseId(table: Table, sessionKey: string, id: string, now
   const isNew = all(exists("pk"), notAccepted(id));
   if (await succeeds(table.update(key, [set(["recent", id], -now)], isNew))) return true;
   const found = await table.get(key);
-  if (found) {
-    const state = toState(found);
-    return isRefused(state.recent[id] ?? 0) || !wasAccepted(state, id);
-  }
-  // An empty session that no list shows: otherwise the paused process could create it with the entry.
-  const empty = { ...newSession(sessionKey, randomUUID(), now), recent: { [id]: -now } };
-  const isCreated = await succeeds(table.put({ ...(empty as unknown as Item), ...key }, absent("pk")));
-  return isCreated || refuseId(table, sessionKey, id, now);
+  if (!found) return true;
+  const state = toState(found);
+  return isRefused(state.recent[id] ?? 0) || !wasAccepted(state, id);
 }
 
 /** Undefined when another writer created the session at the same time. */
