@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +59,8 @@ const spares = openSpareInstances();
 let unpacked: string | undefined;
 function folderOf(version: Version): string {
   if (version === "current") return inject("bundles");
-  unpacked ??= unpackRelease(newFolder());
+  // The folder is deleted after the file of tests that made it.
+  if (unpacked === undefined || !existsSync(unpacked)) unpacked = unpackRelease(newFolder());
   return unpacked;
 }
 
