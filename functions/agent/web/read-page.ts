@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { GuardedFetch } from "../../../shared/http/guarded-fetch.ts";
 import { essenceOf } from "../../../shared/media/media-types.ts";
+import { logError } from "../../../shared/runtime/log.ts";
 import type { Bucket } from "../../../shared/world/world.ts";
 
 /** Limits of a page: 4 MB, 20 seconds, and 200,000 characters of text. */
@@ -56,7 +57,8 @@ export async function readPage(
   if (!decoded)
     return { error: `The page was not read: ${type} is not text. A machine may be able to open it.` };
   const page = { url: fetched.url, title: decoded.title, text: bounded(decoded.text), fetchedAt: now() };
-  await bucket?.put(keyOf(url), gzipSync(JSON.stringify(page)), { contentType: "application/gzip" });
+  const body = gzipSync(JSON.stringify(page));
+  await bucket?.put(keyOf(url), body, { contentType: "application/gzip" }).catch(unkept);
   return page;
 }
 
@@ -66,10 +68,20 @@ function keyOf(url: string): string {
 }
 
 async function keptPage({ bucket, now }: Pages, url: string): Promise<Page | undefined> {
-  const found = await bucket?.get(keyOf(url));
-  if (!found) return undefined;
-  const page = JSON.parse(gunzipSync(found.body).toString()) as Page;
-  return now() - page.fetchedAt < maxAgeMs ? page : undefined;
+  try {
+    const found = await bucket?.get(keyOf(url));
+    if (!found) return undefined;
+    const page = JSON.parse(gunzipSync(found.body).toString()) as Page;
+    return now() - page.fetchedAt < maxAgeMs ? page : undefined;
+  } catch (error) {
+    unkept(error);
+    return undefined;
+  }
+}
+
+/** A page is read although its copy cannot be written or read. */
+function unkept(error: unknown): void {
+  logError("web.unkept", error);
 }
 
 /** @returns undefined for a type that is not text */

@@ -53,6 +53,17 @@ describe("a page", () => {
     expect(asked).toHaveLength(3);
   });
 
+  it("is read although its copy is damaged or the bucket fails", async () => {
+    await read();
+    for (const key of bucket.keys()) await bucket.put(key, "damaged");
+    expect(await read()).toMatchObject({ text: "hello" });
+    const fail = async () => {
+      throw new Error("no bucket");
+    };
+    bucket = { ...bucket, get: fail, put: fail };
+    expect(await read()).toMatchObject({ text: "hello" });
+  });
+
   it("is fetched with https, at most 4 MB", async () => {
     await read("HTTP://example.org/b ");
     expect(asked).toMatchObject([
