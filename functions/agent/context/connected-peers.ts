@@ -46,8 +46,8 @@ function sharedRead<T>(now: () => number, read: () => Promise<T>) {
 
 /**
  * Starts the reads that the first model call of an invocation will probably need, in parallel with acquiring the lease:
- * the peers, the configuration, the files of the prompt, the day's spending, and what a message may remind of. Audience and timezone come from the cached configuration; if
- * they have changed since, the prompt is read again.
+ * the peers, the configuration, the files of the prompt, the day's spending, and what a message may remind of. Audience and
+ * timezone come from the cached configuration; if they have changed since, the prompt is read again.
  */
 export function prefetch(agent: Agent, sessionKey: string): ConnectedPeers {
   const peers = connectedPeers(agent);

@@ -61,7 +61,7 @@ const depth = 30;
  * What a reminder must contain: this share of a sentence's words by weight, this share by number, one word that only so many
  * texts have, and one that the sentence has not.
  */
-const least = { weight: 0.35, words: 1 / 3, holders: 8, ofAll: 0.02 };
+const min = { weight: 0.35, words: 1 / 3, holders: 8, ofAll: 0.02 };
 
 /** Words are weighed as among this many texts at least, so that few texts do not make all words common. */
 const minTexts = 1000;
@@ -114,8 +114,8 @@ function candidates(source: RemindSource, request: RemindRequest, sentence: stri
     const shared = weighed.filter(({ term }) => own.has(term));
     const share = sum(shared) / sum(weighed);
     const isAbout =
-      share >= least.weight &&
-      shared.length >= terms.length * least.words &&
+      share >= min.weight &&
+      shared.length >= terms.length * min.words &&
       shared.some(({ isRare }) => isRare) &&
       own.size > shared.length;
     if (!isAbout) return [];
@@ -128,7 +128,7 @@ function candidates(source: RemindSource, request: RemindRequest, sentence: stri
 /** The words of a sentence with their weight: the fewer texts have one, the more. */
 function weigh(indexes: readonly TurnIndex[], terms: readonly string[]) {
   const total = indexes.reduce((count, { turns }) => count + turns.length, 0);
-  const few = Math.max(least.holders, least.ofAll * total);
+  const few = Math.max(min.holders, min.ofAll * total);
   return terms.map((term) => {
     const holders = indexes.reduce((count, index) => count + index.postings(term).length, 0);
     const weight = Math.log(1 + Math.max(minTexts, total) / (holders + 0.5));
