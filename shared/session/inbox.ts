@@ -51,7 +51,8 @@ export function entryBytes(entry: InboxEntry): number {
 /**
  * Appends an entry to a session's inbox; creates the session when it does not exist. One conditional write:
  * an id that was already accepted is not accepted again, so every caller may retry.
- * @throws PeerError 429, retryable, when the inbox is full; 413 for an entry above `maxEntryBytes`
+ * @throws PeerError 429, retryable, when the inbox is full; 503, retryable, for a refused id; 413 for an entry above
+ * `maxEntryBytes`
  */
 export async function appendEntry(
   table: Table,
@@ -85,6 +86,8 @@ export async function appendEntry(
     const found = await table.get(key);
     if (found) {
       const state = toState(found);
+      if (isRefused(state.recent[entry.id] ?? 0))
+        throw new PeerError(code.unavailable, "the message goes to another session", { retryable: true });
       if (wasAccepted(state, entry.id)) return { accepted: false, state };
       if (state.inboxBytes < maxInboxBytes) continue;
       throw new PeerError(code.rateLimited, "the session's inbox is full; try again in a moment", {
@@ -108,9 +111,14 @@ export async function refuseId(table: Table, sessionKey: string, id: string, now
   const isNew = all(exists("pk"), notAccepted(id));
   if (await succeeds(table.update(key, [set(["recent", id], -now)], isNew))) return true;
   const found = await table.get(key);
-  if (!found) return true;
-  const state = toState(found);
-  return isRefused(state.recent[id] ?? 0) || !wasAccepted(state, id);
+  if (found) {
+    const state = toState(found);
+    return isRefused(state.recent[id] ?? 0) || !wasAccepted(state, id);
+  }
+  // An empty session that no list shows: otherwise the paused process could create it with the entry.
+  const empty = { ...newSession(sessionKey, randomUUID(), now), recent: { [id]: -now } };
+  const isCreated = await succeeds(table.put({ ...(empty as unknown as Item), ...key }, absent("pk")));
+  return isCreated || refuseId(table, sessionKey, id, now);
 }
 
 /** Undefined when another writer created the session at the same time. */

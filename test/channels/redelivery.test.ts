@@ -45,33 +45,40 @@ it.each([
   },
 );
 
-it("a message that a paused process appends after its redelivery, as the former owner's, is answered once", async () => {
-  bench.renew();
-  be("owner");
-  await bench.deliver(platform.direct("before"));
-  await bench.runAgents();
-  const asked = bench.asked;
-  const event = platform.direct("hello");
-  const { table } = bench;
-  let isPaused = false;
-  bench.table = {
-    ...table,
-    async update(...call) {
-      if (call[1].some(({ path }) => path === "inbox") && !isPaused) {
-        isPaused = true;
-        be("guest");
-        await bench.deliver(event);
-      }
-      return table.update(...call);
-    },
-  };
-  await bench.deliver(event);
-  bench.table = table;
-  await bench.runAgents();
-  await bench.sweep();
-  expect(isPaused).toBe(true);
-  expect(bench.asked - asked).toBe(1);
-});
+it.each([
+  ["owner", "guest", "a session"],
+  ["owner", "guest", "no session"],
+  ["guest", "owner", "no session"],
+] as const)(
+  "a message that a paused process appends as that of %s after its redelivery as %s, with %s before, is answered once",
+  async (first, then, before) => {
+    bench.renew();
+    be(first);
+    if (before === "a session") await bench.deliver(platform.direct("before"));
+    await bench.runAgents();
+    const asked = bench.asked;
+    const event = platform.direct("hello");
+    const { table } = bench;
+    let isPaused = false;
+    bench.table = {
+      ...table,
+      async update(...call) {
+        if (call[1].some(({ path }) => path === "inbox") && !isPaused) {
+          isPaused = true;
+          be(then);
+          await bench.deliver(event);
+        }
+        return table.update(...call);
+      },
+    };
+    await bench.deliver(event);
+    bench.table = table;
+    await bench.runAgents();
+    await bench.sweep();
+    expect(isPaused).toBe(true);
+    expect(bench.asked - asked).toBe(1);
+  },
+);
 
 it("a message is not lost when a process dies after the former owner's session has refused it", async () => {
   let isWhole = false;
@@ -94,4 +101,34 @@ it("a message is not lost when a process dies after the former owner's session h
     for (let sweeps = 0; sweeps < 3; sweeps++) await bench.sweep();
     expect(bench.asked, `killed after ${calls} calls: ${life.calls}`).toBe(3);
   }
+});
+
+it("a message that the present session has refused is redelivered until it is accepted", async () => {
+  const hour = 3_600_000;
+  bench.renew();
+  be("owner");
+  await bench.deliver(platform.direct("before"));
+  await bench.runAgents();
+  const event = platform.direct("hello");
+  await bench.dying(event, 1);
+  be("guest");
+  const { table } = bench;
+  bench.table = {
+    ...table,
+    async update(...call) {
+      if (call[1].some(({ path }) => path === "inbox"))
+        throw new Error("died before the guest's session had it");
+      return table.update(...call);
+    },
+  };
+  expect(await bench.deliver(event)).toBe(false);
+  bench.table = table;
+  be("owner");
+  expect(await bench.deliver(event)).toBe(false);
+  bench.pass(hour + 1);
+  await bench.deliver(platform.direct("between"));
+  await bench.runAgents();
+  expect(await bench.deliver(event)).toBe(true);
+  await bench.runAgents();
+  expect(bench.asked).toBe(3);
 });

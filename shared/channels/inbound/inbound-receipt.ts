@@ -1,4 +1,4 @@
-import { absent, any, below, set, setIfAbsent } from "../../world/expression.ts";
+import { absent, any, append, below, set, setIfAbsent } from "../../world/expression.ts";
 import { type Key, succeeds, type Table } from "../../world/world.ts";
 import type { ChannelAddress } from "../channel.ts";
 
@@ -21,32 +21,47 @@ export function isPastReceipt(timestamp: number, now: number): boolean {
 export type EventId = ChannelAddress & { eventId: string };
 
 /**
- * The state of an event. `isRepeated`: an earlier attempt may have handled a part of it. `answer`: the response of its command,
- * which was already executed.
+ * The state of an event. `isRepeated`: an earlier attempt may have handled a part of it. `sessionKeys`: the sessions to which
+ * an attempt may append it. `answer`: the response of its command, which was already executed.
  */
 export interface Receipt {
   isDone: boolean;
   isRepeated: boolean;
+  sessionKeys: string[];
   answer?: string;
 }
 
 /**
  * Records an event and returns its earlier state. An event that was started but not finished is started
  * again, so the caller's work must be idempotent.
+ * @param sessionKey the session that this attempt will probably append it to
  * @param now epoch ms
  */
-export async function openReceipt(table: Table, event: EventId, now: number): Promise<Receipt> {
+export async function openReceipt(
+  table: Table,
+  event: EventId,
+  sessionKey: string,
+  now: number,
+): Promise<Receipt> {
   const key = receiptKey(event);
   const seconds = Math.floor(now / 1000);
   const isNew = any(absent("pk"), below("expiresAt", seconds));
-  const receipt = { ...key, state: "pending", expiresAt: seconds + keptSeconds };
-  if (await succeeds(table.put(receipt, isNew))) return { isDone: false, isRepeated: false };
+  const sessionKeys = [sessionKey];
+  const receipt = { ...key, state: "pending", sessionKeys, expiresAt: seconds + keptSeconds };
+  if (await succeeds(table.put(receipt, isNew))) return { isDone: false, isRepeated: false, sessionKeys };
   const found = await table.get(key);
   return {
     isDone: found?.state === "done",
     isRepeated: true,
+    // The previous release recorded none.
+    sessionKeys: (found?.sessionKeys as string[] | undefined) ?? [],
     ...(found?.answer === undefined ? {} : { answer: String(found.answer) }),
   };
+}
+
+/** Records another session that an attempt will append an event to. */
+export async function addSession(table: Table, event: EventId, sessionKey: string): Promise<void> {
+  await table.update(receiptKey(event), [append("sessionKeys", sessionKey)]);
 }
 
 /**

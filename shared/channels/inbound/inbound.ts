@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Configuration } from "../../configuration/schema.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { decodeMedia, storeMedia } from "../../media/media-store.ts";
 import { guestOrigin } from "../../origins/origins.ts";
-import type { Role } from "../../protocol/channel-accounts.ts";
 import type { StoredMedia } from "../../protocol/messages.ts";
 import { log } from "../../runtime/log.ts";
 import { localTime } from "../../runtime/zoned-time.ts";
@@ -16,7 +16,14 @@ import type { Activity } from "../activity.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "../channel.ts";
 import { contentNote } from "../content-note.ts";
 import { type Admission, admit, type Refusal, refusalReason } from "./admission.ts";
-import { closeReceipt, type EventId, openReceipt, recordAnswer } from "./inbound-receipt.ts";
+import {
+  addSession,
+  closeReceipt,
+  type EventId,
+  openReceipt,
+  type Receipt,
+  recordAnswer,
+} from "./inbound-receipt.ts";
 import { senderRole } from "./sender-role.ts";
 
 /** Maximum time that the typing indicator may delay the response to the platform, in milliseconds. */
@@ -75,26 +82,18 @@ export async function handleInbound(
   }
   if (isEmpty(message)) return { status: "blocked", reason: "empty" };
   const event = { ...address, eventId: message.eventId };
+  const likely = route(await inbound.configuration.load(), address, message);
   // Use the newest configuration: a removed owner must lose access at once.
   const [known, configuration] = await Promise.all([
-    openReceipt(inbound.table, event, inbound.now()),
+    openReceipt(inbound.table, event, likely.sessionKey, inbound.now()),
     inbound.configuration.load({ fresh: true }),
   ]);
   if (known.isDone) return { status: "duplicate" };
   // An older configuration admitted the message. Decide again: the newest configuration is now cached.
   if (refusalReason(configuration, address, message) !== undefined)
     return handleInbound(inbound, address, message, isShown);
-  const settings = ownValue(configuration.channels, address.channel);
-  const role = senderRole(address.channel, settings, message.sender.id);
-  const routeAs = (one: Role) => routeInbound({ ...address, ...message }, configuration, one);
-  const { agentId, sessionKey } = routeAs(role);
-  const other = routeAs(role === "owner" ? "guest" : "owner").sessionKey;
-  // The sender may have had the other role when an earlier attempt handled the message.
-  if (
-    known.isRepeated &&
-    other !== sessionKey &&
-    !(await refuseId(inbound.table, other, id, inbound.now()))
-  ) {
+  const { role, agentId, sessionKey } = route(configuration, address, message);
+  if (!(await claimFor(inbound, sessionKey, event, id, known))) {
     await closeReceipt(inbound.table, event);
     return { status: "duplicate" };
   }
@@ -116,6 +115,31 @@ export async function handleInbound(
   await inbound.activity.message({ ...address, agentId, peer, senderId: sender.id, role });
   if (status === "started") await Promise.race([inbound.sender.typing(rest.origin), sleep(typingMs)]);
   return { status, sessionKey, ...(answer === undefined ? {} : { answer }) };
+}
+
+/** The role of a message's sender, and the session that the role leads to. */
+function route(configuration: Configuration, address: ChannelAddress, message: InboundMessage) {
+  const settings = ownValue(configuration.channels, address.channel);
+  const role = senderRole(address.channel, settings, message.sender.id);
+  return { role, ...routeInbound({ ...address, ...message }, configuration, role) };
+}
+
+/**
+ * Makes every other session that an attempt may append a message to refuse it: the sender's role may have changed since.
+ * @returns false when one of them has accepted it
+ */
+async function claimFor(
+  { table, now }: Inbound,
+  sessionKey: string,
+  event: EventId,
+  id: string,
+  { isRepeated, sessionKeys }: Receipt,
+): Promise<boolean> {
+  if (!sessionKeys.includes(sessionKey)) await addSession(table, event, sessionKey);
+  if (!isRepeated) return true;
+  for (const other of sessionKeys)
+    if (other !== sessionKey && !(await refuseId(table, other, id, now()))) return false;
+  return true;
 }
 
 /** Whether a direct message contains only white space. In a room an empty message may be a mention, which needs an answer. */
