@@ -43,6 +43,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/objects": ["protocol", "runtime", "world"],
   "shared/context": ["configuration", "objects", "protocol"],
   "shared/media": ["protocol", "runtime", "world"],
+  "shared/mcp": ["configuration", "http", "media", "protocol", "runtime", "world"],
   "shared/peers": ["media", "protocol", "runtime", "world"],
   "shared/workspace": ["configuration", "protocol", "runtime", "world"],
   "shared/memory": ["git", "protocol", "recall", "runtime", "workspace", "world"],
