@@ -18,6 +18,7 @@ import {
   resetPolicyPatch,
   sessionKeyField,
   sessionSettingsField,
+  writtenFile,
 } from "./schemas.ts";
 import { searchParams } from "./search.ts";
 import { usageParams } from "./usage.ts";
@@ -268,7 +269,7 @@ export const methodParams = {
     { path: "" },
   ),
   "workspace.read": v.object({ path: pathField, agentId }),
-  "workspace.write": v.object({ path: pathField, content: v.string(), agentId }),
+  "workspace.write": writtenFile,
   "workspace.delete": v.object({ path: pathField, agentId }),
   ...memoryParams,
   ...dreamParams,

@@ -6,6 +6,21 @@ const name = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
 export const sessionKeyField = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(512));
 export const idField = name;
 export const pathField = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
+
+/** A file to write: text, or any bytes in base64. */
+export const writtenFile = v.pipe(
+  v.object({
+    path: pathField,
+    content: v.optional(v.string()),
+    base64: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/]*={0,2}$/, "expected base64"))),
+    agentId: v.optional(idField),
+  }),
+  v.check(
+    ({ content, base64 }) => (content === undefined) !== (base64 === undefined),
+    "expected either content or base64",
+  ),
+);
+
 export const count = (min: number, max: number) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 

@@ -9,6 +9,15 @@ const maxDescription = 200;
 /** Metadata namespaces in order of preference: this project's, then those of compatible programs. */
 const namespaces = ["gsv", "openclaw", "clawdbot"] as const;
 
+/** Fields of agentskills.io that people read before they install a skill. */
+export interface SkillProposal {
+  /** Tools that the skill wants to use, as it writes them. */
+  allowedTools?: string[];
+  /** What it needs, in words. */
+  compatibility?: string;
+  license?: string;
+}
+
 /** A parsed `SKILL.md`. */
 export interface SkillDocument {
   name?: string;
@@ -18,6 +27,8 @@ export interface SkillDocument {
   always: boolean;
   /** Not validated: `eligibility.ts` does that. */
   requires: unknown;
+  /** What the skill asks for or says of itself. The gateway does not act on it: a skill grants no right. */
+  proposal: SkillProposal;
   body: string;
   /** The parse error of the frontmatter, if any; the other fields then come from the body only. */
   fault?: string;
@@ -45,11 +56,26 @@ export function parseSkill(source: string): SkillDocument {
     description,
     always: always === true,
     requires: requirements(metadata),
+    proposal: proposalOf(fields),
     body,
   };
   const name = textField(fields.name);
   const homepage = textField(fields.homepage) ?? textField(metadata.homepage);
   return { ...skill, ...(name && { name }), ...(homepage && { homepage }), ...(fault && { fault }) };
+}
+
+function proposalOf(fields: Record<string, unknown>): SkillProposal {
+  const tools = fields["allowed-tools"];
+  // A space inside of parentheses belongs to the tool: `Bash(git status:*)`.
+  const listed = Array.isArray(tools) ? tools : (textField(tools)?.match(/(?:\([^)]*\)|[^\s,(])+/g) ?? []);
+  const allowedTools = listed.flatMap((tool) => textField(tool) ?? []);
+  const compatibility = textField(fields.compatibility);
+  const license = textField(fields.license);
+  return {
+    ...(allowedTools.length > 0 && { allowedTools }),
+    ...(compatibility && { compatibility }),
+    ...(license && { license }),
+  };
 }
 
 function splitFrontmatter(source: string): { frontmatter: string; body: string } {

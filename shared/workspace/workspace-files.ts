@@ -9,6 +9,7 @@ import {
   filePath,
   folderPath,
   isDailyMemory,
+  isPromptPath,
   isSkillPath,
   keyUnder,
   workspacePrefix,
@@ -16,6 +17,9 @@ import {
 
 /** Maximum size of a workspace file, in bytes of UTF-8. */
 export const maxFileBytes = 2 * 1024 * 1024;
+
+/** Maximum size of a file that is written as bytes, which no prompt uses. */
+const maxBinaryBytes = 5 * 1024 * 1024;
 
 /**
  * Maximum attempts of a change when other writers change the same file. One of them succeeds in each round, and the waits
@@ -47,11 +51,11 @@ export interface Workspace {
   /** Lists one level of a folder; `""` or `/` is the workspace itself. A missing folder is empty. */
   list(agentId: string, path: string): Promise<Listing>;
   read(agentId: string, path: string): Promise<FileContent>;
-  /** Creates or replaces the file. `size` in bytes. */
+  /** Creates or replaces the file. `size` in bytes. Bytes may be any file of up to 5 MB that no prompt uses. */
   write(
     agentId: string,
     path: string,
-    content: string,
+    content: string | Uint8Array,
     origins?: Origins,
   ): Promise<{ path: string; size: number; written: true }>;
   /**
@@ -118,9 +122,11 @@ export function openWorkspace(
     async write(agentId, given, content, origins) {
       const path = filePath(given);
       const key = writableKey(agentId, path);
-      const size = checkedSize(content, path);
+      const isText = typeof content === "string" || isPromptPath(path);
+      const size = checkedSize(content, path, isText ? maxFileBytes : maxBinaryBytes);
       const metadata = originsMetadata(origins);
-      await bucket.put(key, content, { contentType: workspaceContentType(path), metadata });
+      const contentType = workspaceContentType(path, isText ? undefined : "application/octet-stream");
+      await bucket.put(key, content, { contentType, metadata });
       return { path, size, written: true };
     },
     async edit(agentId, given, edit, origins, check = () => {}) {
@@ -284,9 +290,9 @@ async function exists(bucket: Bucket, key: string): Promise<boolean> {
   return objects.some((object) => object.key === key);
 }
 
-function checkedSize(content: string, path: string): number {
+function checkedSize(content: string | Uint8Array, path: string, maxBytes = maxFileBytes): number {
   const size = Buffer.byteLength(content);
-  if (size > maxFileBytes) throw tooLarge(path, size);
+  if (size > maxBytes) throw tooLarge(path, size, maxBytes);
   return size;
 }
 
@@ -311,9 +317,9 @@ function notFound(path: string): PeerError {
   return new PeerError(code.notFound, `workspace file not found: ${path}`);
 }
 
-function tooLarge(path: string, size: number): PeerError {
+function tooLarge(path: string, size: number, maxBytes = maxFileBytes): PeerError {
   return new PeerError(
     code.tooLarge,
-    `${path} has ${sizeText(size)}; the limit for a workspace file is ${sizeText(maxFileBytes)}`,
+    `${path} has ${sizeText(size)}; the limit for a workspace file is ${sizeText(maxBytes)}`,
   );
 }

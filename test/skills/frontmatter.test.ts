@@ -29,6 +29,7 @@ describe("a SKILL.md", () => {
       homepage: "https://example.org/gh",
       always: true,
       requires: { bins: ["gh"], capabilities: ["shell.exec"] },
+      proposal: {},
       body: "# GitHub\nUse it.",
     });
   });

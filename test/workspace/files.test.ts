@@ -17,6 +17,20 @@ describe("reading a workspace", () => {
     expect(Date.parse(file.lastModified)).toBeGreaterThan(1.6e12);
   });
 
+  it("writes any bytes of up to 5 MB, except to files that prompts use", async () => {
+    const { bucket, workspace } = open();
+    const bytes = new Uint8Array(5 * 1024 * 1024).fill(200);
+    await workspace.write("main", "skills/a/logo.png", bytes);
+    const stored = await bucket.get("agents/main/skills/a/logo.png");
+    expect(Buffer.from(bytes).equals(stored?.body ?? Buffer.of())).toBe(true);
+    expect(stored?.contentType).toBe("application/octet-stream");
+    await expect(workspace.write("main", "a.png", new Uint8Array(bytes.length + 1))).rejects.toThrow("5 MB");
+    for (const path of ["MEMORY.md", "skills/a/SKILL.md"])
+      await expect(workspace.write("main", path, bytes)).rejects.toThrow(
+        "the limit for a workspace file is 2 MB",
+      );
+  });
+
   it("says which file is not there", async () => {
     const { workspace } = open({ "agents/other/SOUL.md": "x" });
     await expect(workspace.read("main", "SOUL.md")).rejects.toMatchObject({

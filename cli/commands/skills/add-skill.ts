@@ -3,25 +3,29 @@ import { createGuardedFetch } from "../../../shared/http/guarded-fetch.ts";
 import { code } from "../../../shared/protocol/errors.ts";
 import type { SkillEntry } from "../../../shared/protocol/results.ts";
 import type { Context } from "../../app/context.ts";
-import { Failure, usage } from "../../app/failure.ts";
-import { text } from "../../app/options.ts";
-import type { Action } from "../../app/program.ts";
-import { confirm } from "../../app/questions.ts";
+import { usage } from "../../app/failure.ts";
+import { type Invocation, text } from "../../app/options.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { RequestError } from "../../gateway/request-error.ts";
 import { deleteFiles, installedFiles } from "./installed-files.ts";
+import { pinName, pinOf } from "./skill-pin.ts";
 import { type Addition, preview, refuseHidden } from "./skill-preview.ts";
 import { folderName, readSkill } from "./skill-source.ts";
 import { agentOf, folderOf } from "./skills-commands.ts";
+import { askToWrite, writeSkill } from "./write-skill.ts";
 
 /** Number and interval (in ms) of the checks for the machines' answers. */
 const checks = { max: 4, everyMs: 500 };
 
 /** Installs a skill for one agent, after showing what would be written. */
-export const addSkill: Action = async (context, invocation) => {
+export const addSkill = async (
+  context: Context,
+  invocation: Invocation,
+  fetchGuarded = createGuardedFetch(),
+): Promise<void> => {
   const [source = ""] = invocation.args;
   const agentId = agentOf(invocation);
-  const skill = await readSkill(source, context.terminal.cwd, createGuardedFetch());
+  const skill = await readSkill(source, context.terminal.cwd, fetchGuarded);
   const chosen = text(invocation.options.name);
   const name = chosen === undefined ? skill.name : checkedName(chosen);
   if (name === "") throw usage("the skill has no name; pass one with --name");
@@ -29,15 +33,18 @@ export const addSkill: Action = async (context, invocation) => {
   const stale = await staleFiles(gateway, { skill, agentId, name });
   context.note(preview({ skill, agentId, name, stale }));
   if (invocation.options.allowHidden !== true) refuseHidden(skill);
-  if (invocation.options.yes !== true) await askFirst(context, name, agentId);
+  if (invocation.options.yes !== true) await askToWrite(context, { agentId, name });
 
-  for (const { path, content } of skill.files)
-    await gateway.request("workspace.write", { path: `skills/${name}/${path}`, content, agentId });
+  const pin = pinOf(skill);
+  await writeSkill(gateway, { agentId, name }, skill.files, pin);
   const removed = await deleteFiles(gateway, agentId, stale ?? []);
-  const files = skill.files.map(({ path, content }) => ({ path, size: Buffer.byteLength(content) }));
+  const files = skill.files.map(({ path, body }) => ({ path, size: body.byteLength }));
   const status = await settledStatus(gateway, agentId, name);
   const replaced = stale !== undefined;
-  const result = { agentId, name, replaced, files, removed, ...(status ? { skill: status } : {}) };
+  const from = pin && { source: pin.source, commit: pin.commit, hash: pin.hash };
+  const { proposal } = skill.document;
+  const found = status ? { skill: status } : {};
+  const result = { agentId, name, replaced, ...from, proposal, files, removed, ...found };
   context.print(result, `installed ${name} for the agent ${agentId}; ${usability(status)}`);
 };
 
@@ -52,21 +59,14 @@ async function staleFiles(
       agentId,
     });
     if (resolvedSource === "global") return [];
-    const kept = skill.files.map(({ path }) => `skills/${name}/${path}`);
+    const pinned = skill.source === undefined ? [] : [pinName];
+    const kept = [...skill.files.map(({ path }) => path), ...pinned].map((path) => `skills/${name}/${path}`);
     const old = await installedFiles(gateway, agentId, name);
     return old.filter((path) => !kept.includes(path));
   } catch (error) {
     if (error instanceof RequestError && error.code === code.notFound) return undefined;
     throw error;
   }
-}
-
-/** @throws Failure when the user refuses, or when there is no terminal */
-async function askFirst({ terminal }: Context, name: string, agentId: string): Promise<void> {
-  if (terminal.stdin.isTTY !== true)
-    throw usage(`no terminal to ask for confirmation; pass --yes to install ${name}`);
-  if (!(await confirm(terminal, `Write it for the agent ${agentId}?`)))
-    throw new Failure("cancelled", "nothing was written");
 }
 
 /** The skill's status, after the machines had time to report their programs. */

@@ -22,19 +22,23 @@ export const skillsCommand: CommandEntry = {
       load: async () => (await import("./skills-commands.ts")).skillsStatus,
     },
     {
-      name: "update",
-      summary: "query the programs of the connected machines, then show the status",
+      name: "update [name]",
+      summary:
+        "update a skill from its address, after showing the changes; without a name: query the machines' programs",
       options: [
         agentOption,
+        ["--yes", "do not ask before it is written"],
+        ["--allow-hidden", "also with characters that a reader cannot see"],
         ["--force", "also programs queried in the last five minutes"],
         ["--timeout <s>", "seconds in which a machine must answer (default 15, max 120)"],
       ],
-      examples: ["skills update", "skills update --force"],
+      examples: ["skills update", "skills update pdf", "skills update --force"],
       load: async () => (await import("./skills-commands.ts")).updateSkills,
     },
     {
       name: "add <source>",
-      summary: "install a skill: a name from `gsv skills list`, a folder, a SKILL.md, or its https address",
+      summary:
+        "install a skill: owner/repo[/path][@ref] on GitHub, a name from `gsv skills list`, a folder, a SKILL.md, or its https address",
       options: [
         agentOption,
         ["--name <name>", "name of its folder (default: the skill's own name)"],
@@ -43,6 +47,7 @@ export const skillsCommand: CommandEntry = {
       ],
       examples: [
         "skills add github",
+        "skills add anthropics/skills/skills/pdf",
         "skills add ./my-skill",
         "skills add https://raw.githubusercontent.com/someone/skills/main/tea/SKILL.md",
       ],

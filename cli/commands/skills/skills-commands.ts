@@ -25,7 +25,14 @@ export const skillsStatus: Action = async (context, invocation) => {
   context.print(status, statusText(status));
 };
 
+/** With a name: updates that skill from its address. Without: queries the machines. */
 export const updateSkills: Action = async (context, invocation) => {
+  const [name] = invocation.args;
+  if (name !== undefined) {
+    // Shows differences, which needs a package that nothing else here needs.
+    const { updateSkill } = await import("./update-skill.ts");
+    return updateSkill(context, invocation, { agentId: agentOf(invocation), name });
+  }
   const { force, timeout } = invocation.options;
   const seconds = wholeNumber("--timeout", timeout, 1, 120);
   const gateway = await context.gateway();

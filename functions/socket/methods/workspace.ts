@@ -106,9 +106,10 @@ export const workspaceMethods: Pick<
   },
   "workspace.write": {
     modes: ["client"],
-    async handle(gateway, { path, content, agentId: named }) {
+    async handle(gateway, { path, content, base64, agentId: named }) {
       const agentId = await agentOf(gateway, named);
-      const written = await gateway.workspace.write(agentId, path, content);
+      const body = content ?? Buffer.from(base64 ?? "", "base64");
+      const written = await gateway.workspace.write(agentId, path, body);
       if (isSkillFile(path)) await askAllNodes(gateway, gateway.skills);
       if (isMemoryPath(path)) await countChange(gateway.table, agentId);
       return written;

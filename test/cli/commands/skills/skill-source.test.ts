@@ -63,25 +63,21 @@ describe("a skill of a folder", () => {
 
   it.each([
     ["no SKILL.md", { "README.md": "x" }, "has no SKILL.md"],
+    ["a SKILL.md with a NUL", { "SKILL.md": `${tea}\0` }, "SKILL.md is not text"],
+    ["a large SKILL.md", { "SKILL.md": tea + "x".repeat(300_000) }, "SKILL.md has 293.1 KB"],
+    ["a large file", { "SKILL.md": tea, "data.txt": "x".repeat(5_300_000) }, "data.txt has 5.1 MB"],
     [
-      "a file that is not text",
-      { "SKILL.md": tea, "x.png": new Uint8Array([137, 80, 78, 71, 0, 255]) },
-      "x.png is not text",
-    ],
-    ["a file with a NUL", { "SKILL.md": `${tea}\0` }, "SKILL.md is not text"],
-    ["a large file", { "SKILL.md": tea, "data.txt": "x".repeat(300_000) }, "data.txt has 293 KB"],
-    [
-      "five large files",
+      "six large files",
       {
         "SKILL.md": tea,
-        ...Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`${n}.txt`, "x".repeat(250_000)])),
+        ...Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`${n}.txt`, "x".repeat(1_000_000)])),
       },
-      "the limit is 1 MB",
+      "the limit is 5 MB",
     ],
     [
       "many files",
-      { "SKILL.md": tea, ...Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`${n}.txt`, ""])) },
-      "more than 50 files",
+      { "SKILL.md": tea, ...Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`${n}.txt`, ""])) },
+      "more than 200 files",
     ],
     ["frontmatter that cannot be read", { "SKILL.md": "---\nname: [\n---\nx" }, "SKILL.md: frontmatter"],
     ["nothing in it", { "SKILL.md": "---\nname: x\n---\n" }, "has no description or no instructions"],
@@ -96,7 +92,7 @@ describe("a skill of an address", () => {
     const { skill, asked } = readUrl("https://example.com/skills/brew/SKILL.md", body("Boil water."));
     expect(await skill).toMatchObject({
       name: "brew",
-      files: [{ path: "SKILL.md", content: "Boil water." }],
+      files: [{ path: "SKILL.md", text: "Boil water." }],
     });
     expect(asked).toEqual([{ url: "https://example.com/skills/brew/SKILL.md", maxBytes: 256 * 1024 }]);
     expect((await readUrl("https://example.com/a/coffee.md", body("Grind.")).skill).name).toBe("coffee");
@@ -128,7 +124,7 @@ describe("the skills included in gsv", () => {
     expect(document).toMatchObject({ name, always: false });
     expect(document.description.length).toBeGreaterThan(30);
     expect(document.description.length, "it is part of every prompt").toBeLessThan(150);
-    expect(files).toEqual([{ path: "SKILL.md", content: text }]);
+    expect(files).toEqual([{ path: "SKILL.md", body: Buffer.from(text), text }]);
     const { requires } = parseSkill(text);
     const location = `skills/${name}/SKILL.md`;
     const listed = {
