@@ -6,7 +6,7 @@ import {
   NoSuchBucket,
   S3Client,
 } from "@aws-sdk/client-s3";
-import { DeleteParametersCommand, GetParametersByPathCommand, SSMClient } from "@aws-sdk/client-ssm";
+import { DeleteParametersCommand, paginateGetParametersByPath, SSMClient } from "@aws-sdk/client-ssm";
 import { bucketLimits, clientSettings, secretLimits, tableLimits } from "./call-limits.ts";
 
 /** The addresses of a deployed stage, and the names of its stores. */
@@ -27,10 +27,10 @@ const parameterNames: Record<keyof StageOutputs, string> = {
 
 /** The addresses and names of a stage; undefined when it is not deployed. Region and credentials as the SDK reads them. */
 export async function readStage(stage: string): Promise<StageOutputs | undefined> {
-  const client = new SSMClient(clientSettings(secretLimits));
-  const { Parameters = [] } = await client.send(new GetParametersByPathCommand({ Path: `/gsv/${stage}` }));
-  const parameter = (name: string) => Parameters.find(({ Name }) => Name === `/gsv/${stage}/${name}`)?.Value;
-  const entries = Object.entries(parameterNames).map(([output, name]) => [output, parameter(name)] as const);
+  const found = await readParameters(new SSMClient(clientSettings(secretLimits)), { Path: `/gsv/${stage}` });
+  const entries = Object.entries(parameterNames).map(
+    ([output, name]) => [output, found.get(`/gsv/${stage}/${name}`)] as const,
+  );
   return entries.some(([, value]) => value === undefined)
     ? undefined
     : (Object.fromEntries(entries) as unknown as StageOutputs);
@@ -68,14 +68,25 @@ async function deleteBucket(Bucket: string): Promise<void> {
 
 async function deleteSecrets(stage: string): Promise<void> {
   const client = new SSMClient(clientSettings(secretLimits));
-  const path = { Path: `/gsv/${stage}/secrets`, Recursive: true };
-  for (;;) {
-    const { Parameters = [] } = await client.send(new GetParametersByPathCommand(path));
-    const Names = Parameters.flatMap(({ Name }) => Name ?? []);
-    // A page has at most ten parameters, which is also the limit of one delete call.
-    if (Names.length === 0) return;
-    await client.send(new DeleteParametersCommand({ Names }));
-  }
+  const names = [
+    ...(await readParameters(client, { Path: `/gsv/${stage}/secrets`, Recursive: true })).keys(),
+  ];
+  for (let start = 0; start < names.length; start += maxDeleted)
+    await client.send(new DeleteParametersCommand({ Names: names.slice(start, start + maxDeleted) }));
+}
+
+/** Maximum number of names in one call of DeleteParameters. */
+const maxDeleted = 10;
+
+/** The values of parameters by name. A page may have none although others follow. */
+async function readParameters(
+  client: SSMClient,
+  input: { Path: string; Recursive?: boolean },
+): Promise<Map<string, string | undefined>> {
+  const found = new Map<string, string | undefined>();
+  for await (const { Parameters = [] } of paginateGetParametersByPath({ client }, input))
+    for (const { Name, Value } of Parameters) if (Name !== undefined) found.set(Name, Value);
+  return found;
 }
 
 async function unless<T>(absence: new (...args: never[]) => Error, done: Promise<T>): Promise<void> {

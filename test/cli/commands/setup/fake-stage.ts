@@ -15,6 +15,9 @@ export interface FakeStage {
 /** Number of versions per page: fewer than S3's thousand, so that a test needs several pages. */
 const pageSize = 2;
 
+/** Number of parameters per page: AWS returns up to ten. */
+const parameterPage = 3;
+
 export async function startFakeStage(webSocketUrl: string): Promise<FakeStage> {
   const names = {
     "websocket-url": webSocketUrl,
@@ -41,7 +44,7 @@ export async function startFakeStage(webSocketUrl: string): Promise<FakeStage> {
 function json(
   { parameters, tables }: Pick<FakeStage, "parameters" | "tables">,
   operation: string,
-  input: { Path?: string; Recursive?: boolean; Names?: string[]; TableName?: string },
+  input: { Path?: string; Recursive?: boolean; NextToken?: string; Names?: string[]; TableName?: string },
   response: ServerResponse,
 ): void {
   const { Path = "", Recursive = false, Names = [], TableName = "" } = input;
@@ -52,8 +55,13 @@ function json(
   if (operation === "GetParametersByPath") {
     const isChild = (name: string) =>
       name.startsWith(`${Path}/`) && (Recursive || !name.slice(Path.length + 1).includes("/"));
-    const found = [...parameters].filter(([name]) => isChild(name)).slice(0, 10);
-    sendJson(response, 200, { Parameters: found.map(([Name, Value]) => ({ Name, Value })) });
+    const { from, empty } = JSON.parse(input.NextToken ?? '{"from":0,"empty":true}');
+    const found = [...parameters].filter(([name]) => isChild(name)).sort();
+    // As AWS may: each page has fewer parameters than allowed, and an empty one comes before it.
+    const to = empty ? from : from + parameterPage;
+    const next = to < found.length ? { NextToken: JSON.stringify({ from: to, empty: !empty }) } : {};
+    const page = found.slice(from, to).map(([Name, Value]) => ({ Name, Value }));
+    sendJson(response, 200, { Parameters: page, ...next });
   } else if (operation === "DeleteParameters") {
     for (const name of Names) parameters.delete(name);
     sendJson(response, 200, { DeletedParameters: Names });
