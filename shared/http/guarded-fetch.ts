@@ -8,6 +8,9 @@ const defaults = { maxBytes: 25 * 1024 * 1024, timeoutMs: 30_000 };
 
 const maxRedirects = 5;
 
+/** Max bytes of a connection: headers, interim answers and the sizes of chunks count, too. */
+const maxWire = (maxBytes: number) => 2 * maxBytes + 65_536;
+
 /** A GET request. */
 export interface FetchRequest {
   url: string;
@@ -63,8 +66,8 @@ export function createGuardedFetch({ resolve = lookup }: { resolve?: Resolve } =
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
     try {
-      const { url, response } = await follow(request, publicOnly, signal);
-      const body = await readBody(response, maxBytes);
+      const { url, response } = await follow({ ...request, maxBytes }, publicOnly, signal);
+      const body = await readBody(response, maxBytes, signal);
       const contentType = response.headers["content-type"];
       return { ok: true, url: url.href, body, ...(contentType ? { contentType } : {}) };
     } catch (error) {
@@ -87,13 +90,13 @@ export interface Hop {
 
 /** The response at the end of the redirects, and its address. @throws Refused */
 async function follow(
-  { url, headers = {}, trustedOrigins = [] }: FetchRequest,
+  { url, headers = {}, trustedOrigins = [], maxBytes }: FetchRequest & { maxBytes: number },
   publicOnly: LookupFunction,
   signal: AbortSignal,
 ): Promise<{ url: URL; response: IncomingMessage }> {
   let hop = nextHop({ url: parseUrl(url), headers, isTrusted: true }, url, trustedOrigins);
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-    const response = await get(hop, publicOnly, signal);
+    const response = await get(hop, maxBytes, publicOnly, signal);
     const { statusCode = 0, headers: received } = response;
     if (statusCode === 200) return { url: hop.url, response };
     response.destroy();
@@ -148,6 +151,7 @@ function publicLookup(resolve: Resolve): LookupFunction {
 
 function get(
   { url, headers, isTrusted }: Hop,
+  maxBytes: number,
   publicOnly: LookupFunction,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
@@ -157,36 +161,68 @@ function get(
     // No agent: a pooled connection would bypass the address check.
     const sent = { "user-agent": "gsv", "accept-encoding": "identity", ...headers };
     const options = { agent: false, signal, headers: sent, lookup };
-    open(url, options, done).on("error", fail).end();
+    let response: IncomingMessage | undefined;
+    const request = open(url, options);
+    request.on("response", (received) => {
+      response = received;
+      done(received);
+    });
+    request.on("error", (error) => {
+      if (!response?.complete) response?.destroy(error);
+      fail(error);
+    });
+    request.on("socket", (socket) =>
+      socket.on("data", () => {
+        if (socket.bytesRead <= maxWire(maxBytes)) return;
+        response?.destroy(tooLarge(maxBytes));
+        request.destroy(tooLarge(maxBytes));
+      }),
+    );
+    // After an answer 101 there is neither a response nor an error.
+    request.on("close", () => fail(endedEarly()));
+    request.end();
   });
 }
 
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const tooLarge = () => new Refused(`larger than ${Math.floor(maxBytes / 1024 / 1024)} MB`);
-  const announced = Number(response.headers["content-length"] ?? 0);
-  const chunks: Buffer[] = [];
+const tooLarge = (maxBytes: number) => new Refused(`larger than ${Math.floor(maxBytes / 1024 / 1024)} MB`);
+const endedEarly = () => new Refused("the connection ended early", true);
+
+/** @throws Refused */
+async function readBody(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+  const { headers } = response;
+  let body = Buffer.alloc(0);
   let bytes = 0;
-  const encoding = response.headers["content-encoding"] ?? "identity";
   try {
     // A few kilobytes of compressed data can expand to gigabytes.
-    if (encoding !== "identity") throw new Refused("answered with compressed data, which was not asked for");
-    if (announced > maxBytes) throw tooLarge();
+    if (!/^(?:identity)?$/i.test(headers["content-encoding"] ?? ""))
+      throw new Refused("answered with compressed data, which was not asked for");
+    if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
     for await (const chunk of response) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw tooLarge();
-      chunks.push(chunk);
+      const needed = bytes + chunk.length;
+      if (needed > maxBytes) throw tooLarge(maxBytes);
+      // A list of chunks of one byte each would need a hundred times the memory.
+      if (needed > body.length) body = Buffer.concat([body], Math.min(maxBytes, 2 * needed));
+      bytes += chunk.copy(body, bytes);
     }
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === "ECONNRESET" ? endedEarly() : error;
   } finally {
     response.destroy();
   }
-  if (!response.complete) throw new Refused("the connection ended early", true);
-  return Buffer.concat(chunks, bytes);
+  // A body without a declared size ends with its connection, also when we end that.
+  signal.throwIfAborted();
+  if (!response.complete) throw endedEarly();
+  return body.subarray(0, bytes);
 }
 
 /** Describes an error without its message, which may contain the URL. */
 function fetchFailure(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === "string" ? `no connection (${code})` : "no connection";
+  if (typeof code !== "string") return "no connection";
+  if (code.startsWith("HPE_")) return `not a valid answer in HTTP (${code})`;
+  return /CERT|SELF_SIGNED|ISSUER|SIGNATURE/.test(code)
+    ? `the certificate is not valid (${code})`
+    : `no connection (${code})`;
 }
 
 /**

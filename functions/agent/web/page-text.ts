@@ -3,6 +3,9 @@ import { Parser } from "htmlparser2";
 /** Maximum depth of elements. The parser's time grows with the depth of each element. */
 const maxDepth = 256;
 
+/** Maximum length of the text that is collected, in characters. A link's address can be much longer in the text than in the page. */
+const maxCollected = 1_000_000;
+
 /** Maximum length of a link's address in the text, in characters. */
 const maxAddress = 300;
 
@@ -52,9 +55,7 @@ export function pageText(html: string, base: string): PageText {
   const parser = new Parser(
     {
       onopentag(name, attributes) {
-        if (page.open(name, attributes)) return;
-        page.cut();
-        parser.pause();
+        if (!page.open(name, attributes)) parser.pause();
       },
       onclosetag: (name) => page.close(name),
       ontext: (text) => page.add(text),
@@ -80,16 +81,18 @@ class TextBuilder {
   #skippedAt = 0;
   #isTitle = false;
   readonly #links: { depth: number; address: string; begin: number }[] = [];
+  #length = 0;
   isCut = false;
 
   constructor(base: string) {
     this.#base = base;
   }
 
-  /** @returns false when elements are nested too deeply */
+  /** @returns false when the rest of the page is not read */
   open(name: string, attributes: Readonly<Record<string, string>>): boolean {
     this.#depth++;
-    if (this.#depth > maxDepth) return false;
+    if (this.#depth > maxDepth) return this.#cut("nested too deeply to be read");
+    if (this.#length > maxCollected) return this.#cut("too long to be read");
     if (this.#skippedAt > 0) return true;
     const isHidden = "hidden" in attributes || attributes["aria-hidden"] === "true";
     if (skipped.has(name) || isHidden) {
@@ -130,9 +133,10 @@ class TextBuilder {
     else this.#write(this.#pre > 0 ? text : text.replaceAll(/\s+/g, " "));
   }
 
-  cut(): void {
+  #cut(why: string): false {
     this.isCut = true;
-    this.#write("\n\n[the rest of the page is nested too deeply to be read]");
+    this.#write(`\n\n[the rest of the page is ${why}]`);
+    return false;
   }
 
   built(): PageText {
@@ -173,6 +177,7 @@ class TextBuilder {
   }
 
   #write(text: string): void {
+    this.#length += text.length;
     this.#parts.push(text);
     if (this.#articles > 0) this.#article.push(text);
   }

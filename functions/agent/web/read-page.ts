@@ -10,6 +10,9 @@ const maxBytes = 4 * 1024 * 1024;
 const timeoutMs = 20_000;
 const maxText = 200_000;
 
+/** Max length of its title and of its address after redirects, in characters. */
+const [maxTitle, maxAddress] = [300, 2000];
+
 /** How long a page's text is reused. A lifecycle rule deletes it later. */
 const maxAgeMs = 24 * 3_600_000;
 
@@ -52,11 +55,14 @@ export async function readPage(
     ...(signal ? { signal } : {}),
   });
   if (!fetched.ok) return { error: `The page was not read: ${fetched.reason}.` };
+  if (fetched.url.length > maxAddress)
+    return { error: "The page was not read: the address of the page is too long." };
   const type = essenceOf(fetched.contentType ?? "text/html");
   const decoded = await textOf(fetched.body, type, fetched.contentType ?? "", fetched.url);
   if (!decoded)
-    return { error: `The page was not read: ${type} is not text. A machine may be able to open it.` };
-  const page = { url: fetched.url, title: decoded.title, text: bounded(decoded.text), fetchedAt: now() };
+    return { error: `The page was not read: ${nameOf(type)} is not text. A machine may be able to open it.` };
+  const [title, text] = [bounded(decoded.title, maxTitle), bounded(decoded.text, maxText)];
+  const page = { url: fetched.url, title, text, fetchedAt: now() };
   const body = gzipSync(JSON.stringify(page));
   await bucket?.put(keyOf(url), body, { contentType: "application/gzip" }).catch(unkept);
   return page;
@@ -113,4 +119,12 @@ function decode(body: Buffer, contentType: string): string {
   }
 }
 
-const bounded = (text: string) => text.slice(0, maxText).toWellFormed();
+/** Without control characters, each of which would be six characters of a result. */
+const bounded = (text: string, max: number) =>
+  text
+    .slice(0, max)
+    .replaceAll(/[^\P{Cc}\t\n]/gu, "")
+    .toWellFormed();
+
+/** A type as an error names it. The server may have put any words there. */
+const nameOf = (type: string) => (/^[a-z]+\/[\w.+-]{1,40}$/.test(type) ? type : "its type");
