@@ -3,7 +3,7 @@
  * needs it.
  */
 
-export const functionNames = ["socket", "webhook", "timer", "agent"] as const;
+export const functionNames = ["socket", "webhook", "timer", "agent", "openai"] as const;
 export type FunctionName = (typeof functionNames)[number];
 
 /** Base ARNs of the resources below. In the stack they are CDK tokens. */
@@ -197,6 +197,11 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     { resource: "inferenceProfiles", actions: ["bedrock:InvokeModelWithResponseStream"] },
     { resource: "applicationProfiles", actions: ["bedrock:InvokeModelWithResponseStream"] },
     failedInvocations,
+    ownLog,
+  ],
+  openai: [
+    // It connects to the WebSocket API with the token of its caller, which decides what the caller may do.
+    { resource: "table", actions: ["dynamodb:UpdateItem"], when: partitions("FAULT") },
     ownLog,
   ],
 };

@@ -1,5 +1,5 @@
 import { ArnFormat, CfnOutput, Duration, Stack, type StackProps, Tags } from "aws-cdk-lib";
-import { FunctionUrlAuthType } from "aws-cdk-lib/aws-lambda";
+import { FunctionUrlAuthType, InvokeMode } from "aws-cdk-lib/aws-lambda";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 import { Failures } from "./constructs/failures.ts";
@@ -17,6 +17,7 @@ export const memoryMegabytes: Record<FunctionName, number> = {
   webhook: 512,
   timer: 256,
   agent: 512,
+  openai: 256,
 };
 
 export interface GsvStackProps extends StackProps {
@@ -62,6 +63,11 @@ const shapes: Record<FunctionName, Shape> = {
     eventAge: Duration.minutes(5),
     keepsFailedEvents: true,
     invokesItself: true,
+  },
+  openai: {
+    description: "Clients of OpenAI's API",
+    // As long as a client listens to a turn. No event is retried.
+    timeout: Duration.minutes(15),
   },
 };
 
@@ -127,12 +133,13 @@ export class GsvStack extends Stack {
     socketApi.routeTo(functions.socket.lambda);
     schedules.invokeRegularly(functions.timer.lambda);
     failures.watch(functions.timer.lambda);
-    const webhookUrl = functions.webhook.lambda.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
-    functions.socket.lambda.addEnvironment("WEBHOOK_URL", webhookUrl.url);
+    const urls = openUrls(functions);
+    functions.socket.lambda.addEnvironment("WEBHOOK_URL", urls.webhook);
     if (settings.requireHeader) functions.socket.lambda.addEnvironment("REQUIRE_HEADER", "true");
     publishValues(this, parameterPrefix, {
       WebSocketUrl: socketApi.url,
-      WebhookUrl: webhookUrl.url,
+      WebhookUrl: urls.webhook,
+      OpenaiUrl: `${urls.openai}v1`,
       TableName: storage.table.tableName,
       BucketName: storage.bucket.bucketName,
     });
@@ -179,10 +186,22 @@ export class GsvStack extends Stack {
   }
 }
 
+/** Opens the URLs of the functions that answer HTTP. They end in a slash. Each function checks its callers itself. */
+function openUrls(functions: Record<FunctionName, GatewayFunction>): { webhook: string; openai: string } {
+  const authType = FunctionUrlAuthType.NONE;
+  const invokeMode = InvokeMode.RESPONSE_STREAM;
+  return {
+    webhook: functions.webhook.lambda.addFunctionUrl({ authType }).url,
+    openai: functions.openai.lambda.addFunctionUrl({ authType, invokeMode }).url,
+  };
+}
+
 /** Addresses and names of a deployed stage, which its owner and the command line need. */
 interface PublishedValues {
   WebSocketUrl: string;
   WebhookUrl: string;
+  /** The base address for clients of OpenAI's API. */
+  OpenaiUrl: string;
   TableName: string;
   BucketName: string;
 }
@@ -190,6 +209,7 @@ interface PublishedValues {
 const parameterNames: Record<keyof PublishedValues, string> = {
   WebSocketUrl: "websocket-url",
   WebhookUrl: "webhook-url",
+  OpenaiUrl: "openai-url",
   TableName: "table-name",
   BucketName: "bucket-name",
 };

@@ -1,4 +1,5 @@
 import { createAgentHandler } from "../functions/agent/agent-handler.ts";
+import { createOpenaiHandler } from "../functions/openai/openai-handler.ts";
 import { createSocketHandler } from "../functions/socket/socket-handler.ts";
 import { createTimerHandler } from "../functions/timer/timer-handler.ts";
 import { createWebhookHandler } from "../functions/webhook/webhook-handler.ts";
@@ -45,6 +46,8 @@ export interface LocalGateway {
   ws: string;
   /** The webhook function's URL, without a trailing slash. */
   webhook: string;
+  /** Base address for clients of OpenAI's API, which ends in `/v1`. */
+  openai: string;
   /** The stores of the data folder and the host of the functions. */
   machine: Machine;
   /** The outside world of the functions. */
@@ -75,13 +78,14 @@ const retryDelaysMs = [1000, 2000];
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
   const { port, limits, answerHttp, hosts = [] } = options;
   const named = options.webhookUrl === undefined ? [] : [new URL(options.webhookUrl).hostname];
-  const { ws, webhook } = await startListeners(machine, {
+  const { ws, webhook, openai } = await startListeners(machine, {
     ...{ port, limits, hosts: [...hosts, ...named] },
     answerHttp: answerHttp && (() => answerHttp),
   });
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
-  const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });
+  const gatewayUrl = `${ws.url}/${names.webSocketStage}`;
+  const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, gatewayUrl, limits });
   // The host directs log lines, also those of the upgrade, to the data folder.
   const host = startInProcessHost({ functions: createFunctions(world), log: machine.log });
   await continueUpgrade(world.table, world.now());
@@ -92,8 +96,9 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
     void machine.invocations.invoke("timer", { kind: "sweep" });
   }
   return {
-    ws: `${ws.url}/${names.webSocketStage}`,
+    ws: gatewayUrl,
     webhook: webhook.url,
+    openai: `${openai.url}/v1`,
     machine,
     world,
     fire: (name, event) => machine.host.invoke(name, event),
@@ -108,6 +113,7 @@ function createFunctions(world: World): Record<FunctionName, HostedFunction> {
     webhook: { handler: createWebhookHandler(world), ...stackFunctions.webhook },
     timer: { handler: createTimerHandler(world), ...stackFunctions.timer },
     agent: { handler: createAgentHandler(world), ...stackFunctions.agent },
+    openai: { handler: createOpenaiHandler(world), ...stackFunctions.openai },
   };
 }
 

@@ -12,7 +12,7 @@ import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 export interface ListenerOptions {
   /** Port of the WebSocket API; 0 for a free one. Default: its previous port, or a free one. */
   port?: number;
-  /** Names of hosts under which a tunnel or proxy forwards requests to both endpoints. */
+  /** Names of hosts under which a tunnel or proxy forwards requests to the endpoints. */
   hosts?: readonly string[];
   limits?: Partial<WebSocketLimits>;
   /** Whether the event `$disconnect` of a connection is lost. */
@@ -21,13 +21,14 @@ export interface ListenerOptions {
   answerHttp?: WebSocketApiOptions["answerHttp"];
 }
 
-/** The two public endpoints: the WebSocket API for peers, and the webhook function's URL for platforms. */
+/** The public endpoints: the WebSocket API for peers, and the URLs of the functions that answer HTTP. */
 export interface Listeners {
   ws: WebSocketEndpoint;
   webhook: Endpoint;
+  openai: Endpoint;
 }
 
-/** Starts both endpoints. @throws PortInUseError for `port` */
+/** Starts the endpoints. @throws PortInUseError for `port` */
 export async function startListeners(machine: Machine, options: ListenerOptions): Promise<Listeners> {
   const { host, onError } = machine;
   const { port, hosts, limits, losesDisconnect, answerHttp } = options;
@@ -43,10 +44,13 @@ export async function startListeners(machine: Machine, options: ListenerOptions)
       answerHttp,
       onError,
     });
+  const urlOf = (name: "webhook" | "openai") =>
+    machine.open(name, (port) =>
+      startFunctionUrl({ invoke: (event) => host.invoke(name, event), port, hosts, onError }),
+    );
   return {
     ws: await machine.open("ws", port === undefined ? begin : () => begin(port)),
-    webhook: await machine.open("webhook", (port) =>
-      startFunctionUrl({ invoke: (event) => host.invoke("webhook", event), port, hosts, onError }),
-    ),
+    webhook: await urlOf("webhook"),
+    openai: await urlOf("openai"),
   };
 }

@@ -82,7 +82,7 @@ function sameList(found: readonly string[], known: readonly string[]): void {
 }
 
 describe("imports point one way", () => {
-  it.each(["socket", "webhook", "timer", "agent"])(
+  it.each(["socket", "webhook", "timer", "agent", "openai"])(
     "functions/%s imports nothing but itself and shared",
     (name) => {
       expect(

@@ -117,6 +117,7 @@ function toResponse(result: unknown): HttpResponse {
   if (typeof statusCode !== "number" || statusCode < 200 || statusCode > 599) {
     throw new Error(`the function answered with the status ${statusCode}`);
   }
+  if (isStream(body)) return { status: statusCode, headers: responseHeaders(headers), body };
   const text =
     typeof body === "string" || body === undefined || body === null ? (body ?? "") : JSON.stringify(body);
   return within({
@@ -124,6 +125,11 @@ function toResponse(result: unknown): HttpResponse {
     headers: { ...responseHeaders(headers), ...cookieHeaders(cookies) },
     body: isBase64Encoded === true ? Buffer.from(text, "base64") : text,
   });
+}
+
+/** Whether a function with response streaming makes the body piece by piece. */
+function isStream(body: unknown): body is AsyncIterable<string> {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }
 
 /** @throws TypeError for header names or values that are invalid in HTTP */
@@ -145,7 +151,8 @@ function cookieHeaders(cookies: unknown): Record<string, string[]> {
 
 /** @throws Error when the body is above Lambda's limit */
 function within(response: HttpResponse, body = response.body): HttpResponse {
-  if (Buffer.byteLength(body ?? "") > maxPayloadBytes)
+  const isWhole = typeof body === "string" || Buffer.isBuffer(body);
+  if (isWhole && Buffer.byteLength(body) > maxPayloadBytes)
     throw new Error("the function's response is above 6 MB");
   return { ...response, body };
 }

@@ -6,6 +6,8 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 
 /** A request whose body has arrived completely. */
 export interface HttpRequest {
@@ -22,7 +24,8 @@ export interface HttpRequest {
 export interface HttpResponse {
   status: number;
   headers?: Record<string, string | string[]>;
-  body?: string | Buffer;
+  /** Pieces are sent one after the other; when the client leaves, no more are asked for. */
+  body?: string | Buffer | AsyncIterable<string>;
 }
 
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;
@@ -69,10 +72,12 @@ export function httpListener(
   options: HttpEndpointOptions,
 ): (req: IncomingMessage, res: ServerResponse) => void {
   return (req, res) => {
-    void answer(req, options).then((response) => {
+    void answer(req, options).then(async (response) => {
       if (response === undefined || res.destroyed) return;
       res.writeHead(response.status, response.headers);
-      res.end(response.body);
+      if (response.body === undefined || typeof response.body === "string" || Buffer.isBuffer(response.body))
+        res.end(response.body);
+      else await pipeline(Readable.from(response.body), res).catch(() => res.destroy());
     });
   };
 }

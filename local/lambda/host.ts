@@ -26,7 +26,7 @@ export interface FunctionSettings {
 }
 
 /** The functions of the stack. */
-export type FunctionName = "socket" | "webhook" | "timer" | "agent";
+export type FunctionName = "socket" | "webhook" | "timer" | "agent" | "openai";
 
 /** A function that runs in this process. */
 export interface HostedFunction extends FunctionSettings {
@@ -39,6 +39,7 @@ export const stackFunctions: Record<FunctionName, FunctionSettings> = {
   webhook: { timeoutMs: 29_000, memoryMb: 512 },
   timer: { timeoutMs: 60_000, memoryMb: 256 },
   agent: { timeoutMs: 900_000, memoryMb: 512, invokesItself: true },
+  openai: { timeoutMs: 900_000, memoryMb: 256 },
 };
 
 /** Receives what a function writes to its standard output and error, line by line. */

@@ -19,6 +19,7 @@ export interface LocalWorldOptions {
   /** The open connections by their id. */
   connections: ReadonlyMap<string, Connection>;
   webhookUrl: string;
+  gatewayUrl: string;
   limits?: Partial<WebSocketLimits>;
 }
 
@@ -38,6 +39,7 @@ export function openLocalWorld(machine: Machine, options: LocalWorldOptions): Wo
       void invocations.invoke("agent", { sessionKey, configurationVersion });
     },
     webhookUrl: options.webhookUrl,
+    gatewayUrl: options.gatewayUrl,
     now: Date.now,
     pause: openPauses(machine),
   };

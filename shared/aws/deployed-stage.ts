@@ -13,6 +13,8 @@ import { bucketLimits, clientSettings, secretLimits, tableLimits } from "./call-
 export interface StageOutputs {
   WebSocketUrl: string;
   WebhookUrl: string;
+  /** Absent in a stage of an earlier version. */
+  OpenaiUrl?: string;
   TableName: string;
   BucketName: string;
 }
@@ -21,6 +23,7 @@ export interface StageOutputs {
 const parameterNames: Record<keyof StageOutputs, string> = {
   WebSocketUrl: "websocket-url",
   WebhookUrl: "webhook-url",
+  OpenaiUrl: "openai-url",
   TableName: "table-name",
   BucketName: "bucket-name",
 };
@@ -31,7 +34,7 @@ export async function readStage(stage: string): Promise<StageOutputs | undefined
   const entries = Object.entries(parameterNames).map(
     ([output, name]) => [output, found.get(`/gsv/${stage}/${name}`)] as const,
   );
-  return entries.some(([, value]) => value === undefined)
+  return entries.some(([output, value]) => value === undefined && output !== "OpenaiUrl")
     ? undefined
     : (Object.fromEntries(entries) as unknown as StageOutputs);
 }

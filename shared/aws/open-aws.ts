@@ -39,6 +39,7 @@ export function openAws(environment: Environment = readEnvironment()): World {
     secrets: openSecrets(environment.ssmPrefix),
     wake: openWake(environment.agentFunction),
     webhookUrl: environment.webhookUrl,
+    gatewayUrl: environment.webSocketApiEndpoint.replace(/^http/, "ws"),
     requiresHeader: environment.requireHeader !== undefined,
     now: Date.now,
     pause: (ms) => setTimeout(ms, true),

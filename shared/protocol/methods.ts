@@ -106,6 +106,8 @@ const mimeOfFile = v.fallback(
 export const scopes = ["client", "node", "channel", "approve", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 
+const runIdField = v.pipe(v.string(), v.minLength(1), v.maxLength(128));
+
 /** Maximum nesting of a tool's result, which is stored as text, not as fields of an item. */
 const maxResultNesting = 500;
 
@@ -116,8 +118,10 @@ export const methodParams = {
     sessionKey: sessionKeyField,
     message: v.pipe(v.string(), v.minLength(1)),
     media: v.optional(v.pipe(v.array(attachment), v.maxLength(10)), []),
-    runId: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))),
+    runId: v.optional(runIdField),
+    keepAnswer: v.optional(v.boolean(), false),
   }),
+  "chat.result": v.object({ sessionKey: sessionKeyField, runId: runIdField }),
   "tools.list": nothing,
   "tool.invoke": v.object({ tool: idField, args: v.optional(jsonObject, {}) }),
   "tool.request": v.object({

@@ -10,7 +10,13 @@ import type { Method, Scope } from "./methods.ts";
 import type { ExportFormat, MemoryObject, ObjectDiff, ObjectHistory, ObjectList } from "./objects.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
 import type { SearchResult } from "./search.ts";
-import type { ContextChanged, ContextResult, CostResult, SessionEntry } from "./session-results.ts";
+import type {
+  ContextChanged,
+  ContextResult,
+  CostResult,
+  RunOutcome,
+  SessionEntry,
+} from "./session-results.ts";
 import type { UsageResults } from "./usage.ts";
 import type { WorkspaceHistoryResults } from "./workspace-history-schemas.ts";
 
@@ -291,6 +297,7 @@ interface ResultTable
     UsageResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
+  "chat.result": RunOutcome & { runId: string };
   "tools.list": { tools: ToolDefinition[] };
   /** Sent after the node has answered. */
   "tool.invoke": { result: unknown };

@@ -101,3 +101,12 @@ export interface SessionEntry {
   lastActiveAt: number;
   label?: string;
 }
+
+/**
+ * The outcome of a run. `waiting`: it is behind other work. `unknown`: no such run is in progress, and its answer was not
+ * kept. `error`: why there is no answer.
+ */
+export type RunOutcome =
+  | { status: "waiting" | "working" | "unknown" }
+  | { status: "done"; text: string }
+  | { status: "failed"; error: string };

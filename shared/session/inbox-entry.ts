@@ -152,6 +152,8 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
         attachments?: RemoteMedia[];
         overrides?: Overrides;
         task?: Task;
+        /** The answer is stored under the run's id, for a client that asks later. */
+        keepsAnswer?: true;
         /** Whose words the text contains, besides those of the owner or the sender. Absent in earlier versions. */
         origins?: string[];
       }

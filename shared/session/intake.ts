@@ -31,6 +31,8 @@ export interface Incoming extends Configured {
   origin: Origin;
   /** Whose words the envelope contains, besides the writer's. */
   origins?: string[];
+  /** Whether the answer is stored for a client that asks later. */
+  keepsAnswer?: boolean;
   /** The writer, whose rights apply to the command or the run; `{}` for a client. */
   writer: Writer;
 }
@@ -85,6 +87,7 @@ export async function submitMessage(
     ...(media.length > 0 ? { media: [...media] } : {}),
     ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
     ...(found ? { overrides: found.overrides } : {}),
+    ...(incoming.keepsAnswer ? { keepsAnswer: true } : {}),
     ...(incoming.origins ? { origins: incoming.origins } : {}),
   };
   const { queued } = await submitEntry(intake, sessionKey, entry);

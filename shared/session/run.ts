@@ -87,6 +87,8 @@ export interface Run extends Writer, Configured {
   overrides?: Overrides;
   /** The purpose of the run, when the gateway itself sent its message. */
   task?: Task;
+  /** The answer is stored under the run's id (`kept-answer.ts`). */
+  keepsAnswer?: true;
   /** Sessions to which earlier steps, or the sessions that they asked, could not send a message (`session.sendLimit`). */
   notSentTo?: string[];
   pending: Record<string, PendingCall>;
@@ -120,7 +122,7 @@ export interface Run extends Writer, Configured {
  * @param attempt 1 when the caller calls the model next; 0 when a later iteration does
  */
 export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt: 0 | 1, now: number): Run {
-  const { id, origin, overrides, task } = entry;
+  const { id, origin, overrides, task, keepsAnswer } = entry;
   return {
     runId: id,
     phase: "model",
@@ -132,6 +134,7 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
     ...configuredBy(entry),
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
+    ...(keepsAnswer ? { keepsAnswer } : {}),
     origins: [],
     pending: {},
     pendingCount: 0,
@@ -230,7 +233,7 @@ export function waitingFor(
  * @param notSentTo sessions to which these calls, or the sessions that they asked, could not send a message
  */
 export function nextStep(
-  { runId, startedAt, origin, overrides, task, step, ...run }: Run,
+  { runId, startedAt, origin, overrides, task, keepsAnswer, step, ...run }: Run,
   notSentTo: readonly string[],
 ): Run {
   const unsent = [...new Set([...(run.notSentTo ?? []), ...notSentTo])].slice(0, maxNamed);
@@ -242,6 +245,7 @@ export function nextStep(
     ...configuredBy(run),
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
+    ...(keepsAnswer ? { keepsAnswer } : {}),
     ...(unsent.length > 0 ? { notSentTo: unsent } : {}),
     ...(run.origins === undefined ? {} : { origins: run.origins }),
     ...(run.denials === undefined ? {} : { denials: run.denials }),

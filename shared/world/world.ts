@@ -22,6 +22,8 @@ export interface World {
    * after that URL exists.
    */
   webhookUrl?: string;
+  /** The WebSocket API's address, to which peers connect. */
+  gatewayUrl: string;
   /** True when the stage refuses sockets without an Authorization header. */
   requiresHeader?: boolean;
   /** Epoch milliseconds. */

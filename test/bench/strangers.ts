@@ -60,6 +60,7 @@ async function run(kind: Kind): Promise<Bill> {
       ms += each;
     }),
     bucket: {} as Bucket,
+    gatewayUrl: "wss://gateway.example/ws",
     presigner: {} as Presigner,
     secrets: { get: async () => undefined, put: async () => {}, delete: async () => {} },
     sockets: {

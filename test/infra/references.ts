@@ -30,7 +30,10 @@ export function resourceNames(template: TemplateJson): Names {
       names[id] = { Arn: local.scheduleRoleArn };
     }
     if (Type === "AWS::SQS::Queue") names[id] = { Arn: deadLetterArn };
-    if (Type === "AWS::Lambda::Url") names[id] = { FunctionUrl: "https://webhook.example/" };
+    if (Type === "AWS::Lambda::Url") {
+      const isStream = Properties.InvokeMode === "RESPONSE_STREAM";
+      names[id] = { FunctionUrl: `https://${isStream ? "openai" : "webhook"}.example/` };
+    }
     if (Type === "AWS::Lambda::Function") {
       const name = String(Properties.FunctionName);
       names[id] = { Ref: name, Arn: arn("lambda", `function:${name}`) };

@@ -147,6 +147,7 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "budget.list": () => [{}],
   "budget.raise": () => [{ params: { id: "day", usd: 1, raiseId: "a" } }],
   "session.preview": () => [{ params: session }, { params: { sessionKey: kept } }],
+  "chat.result": () => [{ params: { ...session, runId: "no-such-run" } }],
   "session.history": () => [{ params: session }],
   "session.transcript": ({ sessionId }) => [{ params: { ...session, sessionId } }],
   "session.export": ({ sessionId }) => [

@@ -65,6 +65,7 @@ export function openSocketWorld(state: State): SocketWorld {
   const world: World = {
     table: state.table,
     bucket: state.bucket,
+    gatewayUrl: "wss://gateway.example/ws",
     presigner: { get: async () => "https://bucket.example", put: async () => "https://bucket.example" },
     sockets,
     schedules: {

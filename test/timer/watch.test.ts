@@ -25,6 +25,7 @@ const worldOver = (table: Table): World => ({
   table,
   bucket: state.bucket,
   secrets: state.openSecrets("/gsv/test"),
+  gatewayUrl: "wss://gateway.example/ws",
   presigner: {} as World["presigner"],
   sockets: { post: async () => "sent", close: async () => {} },
   schedules: { once: async () => {} },

@@ -52,6 +52,7 @@ export async function openLocal(): Promise<TestWorld> {
   const world = openLocalWorld(machine, {
     connections: ws.connections,
     webhookUrl: "http://127.0.0.1/",
+    gatewayUrl: `${ws.url}/ws`,
   });
   const close = async () => {
     await machine.close();

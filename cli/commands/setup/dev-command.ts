@@ -151,10 +151,11 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
   const model = await configureModel(running, choice);
   await writeFirstFiles(gateway, running);
   await gateway.close();
-  const { ws, webhook } = running.cloud;
+  const { ws, webhook, openai } = running.cloud;
   const ready = {
     ws,
     webhook,
+    openai,
     token: running.token,
     pid: process.pid,
   };
@@ -166,7 +167,7 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
     configured || context.flags.data !== undefined ? `gsv client --data ${folder}` : "gsv client";
   context.print(
     ready,
-    `serving at ${ws}\n  webhook  ${webhook}\n  pid      ${process.pid}\n\`${client}\` in this folder, or in one below it, connects to it; Ctrl-C ends it.`,
+    `serving at ${ws}\n  webhook  ${webhook}\n  openai   ${openai}\n  pid      ${process.pid}\n\`${client}\` in this folder, or in one below it, connects to it; Ctrl-C ends it.`,
   );
   await ended;
 }

@@ -4,6 +4,7 @@ import type { ChatReply, ChatRetry } from "../../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { answerAsker } from "../../../shared/session/answer-asker.ts";
+import { keepAnswer } from "../../../shared/session/kept-answer.ts";
 import { failed, havingRead, type Run, senderOf } from "../../../shared/session/run.ts";
 import { turnSpent } from "../../../shared/session/spending.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
@@ -37,7 +38,7 @@ export async function deliverReply(
     failure === undefined
       ? await deliverAnswer(agent, writer, run, clients)
       : await deliverFailure(agent, writer, run, failure, clients);
-  await settleTask(agent, run, end);
+  await settleRun(agent, writer.sessionKey, run, end);
   log("run.end", { sessionKey: writer.sessionKey, runId: run.runId, steps: run.step });
 }
 
@@ -97,7 +98,7 @@ function shortReason(failure: string): string {
   return line.length > maxNoteLength ? `${line.slice(0, maxNoteLength).toWellFormed()} …` : line;
 }
 
-/** Announces to the clients and to the channel of its message that a run was stopped, and settles its task. */
+/** Announces to the clients and to the channel of its message that a run was stopped, and settles it. */
 export async function deliverStop(
   agent: Agent,
   sessionKey: string,
@@ -108,7 +109,7 @@ export async function deliverStop(
     announceError(agent, sessionKey, run.runId, "Run cancelled by user", peers.refreshClients()),
     agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
   ]);
-  await settleTask(agent, run, { failure: "stopped by the user" });
+  await settleRun(agent, sessionKey, run, { failure: "stopped by the user" });
 }
 
 /**
@@ -214,6 +215,12 @@ export interface TaskEnd {
   undelivered?: string | undefined;
   /** The failure as a channel shows it; absent when the run was stopped. */
   note?: string;
+}
+
+/** Stores the outcome where the run's client or task expects it. Safe to repeat. */
+async function settleRun(agent: Agent, sessionKey: string, run: Run, end: TaskEnd): Promise<void> {
+  if (run.keepsAnswer) await keepAnswer(agent.table, sessionKey, run.runId, end, agent.now());
+  await settleTask(agent, run, end);
 }
 
 /**

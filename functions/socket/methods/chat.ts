@@ -2,10 +2,13 @@ import { randomUUID } from "node:crypto";
 import { decodeMedia, type MediaTarget, storeMedia } from "../../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../../shared/protocol/messages.ts";
 import type { Params } from "../../../shared/protocol/methods.ts";
+import type { RunOutcome } from "../../../shared/protocol/session-results.ts";
 import type { Origin } from "../../../shared/session/inbox-entry.ts";
 import { submitMessage } from "../../../shared/session/intake.ts";
+import { readKeptAnswer } from "../../../shared/session/kept-answer.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
+import { readSession } from "../../../shared/session/sessions.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
 
 /** The canonical form of a session key given by a peer. */
@@ -41,19 +44,42 @@ export function clientOrigin({ connectionId, tokenId }: Caller, requestId: strin
   return { kind: "client", connectionId, requestId, tokenId };
 }
 
-export const chatMethods: Pick<MethodTable, "chat.send"> = {
+/** A run's outcome: its kept answer, else the session's state. */
+async function outcomeOf(
+  { table }: Pick<Gateway, "table">,
+  sessionKey: string,
+  runId: string,
+): Promise<RunOutcome> {
+  const before = await readKeptAnswer(table, sessionKey, runId);
+  if (before) return before;
+  const state = await readSession(table, sessionKey);
+  if (state?.run?.runId === runId) return { status: "working" };
+  if (state?.inbox.some(({ id }) => id === runId)) return { status: "waiting" };
+  // The run may have ended between the two reads.
+  return (await readKeptAnswer(table, sessionKey, runId)) ?? { status: "unknown" };
+}
+
+export const chatMethods: Pick<MethodTable, "chat.send" | "chat.result"> = {
   "chat.send": {
     modes: ["client"],
-    async handle(gateway, { sessionKey, message, media, runId = randomUUID() }, { id, caller }) {
+    async handle(gateway, params, { id, caller }) {
+      const { sessionKey, message, media, runId = randomUUID(), keepAnswer: keepsAnswer } = params;
       const key = await canonicalKey(gateway, sessionKey);
       const target = { sessionKey: key, id: runId, now: gateway.now() };
       const stored = await storeAttachments(gateway, caller.connectionId, target, media);
       const origin = clientOrigin(caller, id);
       // `canonicalKey` has read the configuration since the request arrived.
       const configurationVersion = gateway.configuration.version();
-      const incoming = { id: runId, text: message, media: stored, origin, writer: {}, configurationVersion };
+      const text = { text: message, media: stored, keepsAnswer };
+      const incoming = { id: runId, ...text, origin, writer: {}, configurationVersion };
       const reply = await submitMessage(gateway, key, incoming);
       return reply.status === "deferred" ? deferred : reply;
+    },
+  },
+  "chat.result": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey, runId }) {
+      return { runId, ...(await outcomeOf(gateway, await canonicalKey(gateway, sessionKey), runId)) };
     },
   },
 };

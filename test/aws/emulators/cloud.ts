@@ -34,6 +34,8 @@ export interface Cloud<Host extends FunctionHost = FunctionHost> extends Service
   ws: string;
   /** The webhook function's URL, without a trailing slash. */
   webhook: string;
+  /** Base address for clients of OpenAI's API, which ends in `/v1`. */
+  openai: string;
   table: string;
   bucket: string;
   /** Environment of the functions, without their access keys. */
@@ -69,7 +71,7 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
   const { authorize, port, limits, losesDisconnect } = options;
   const { schedules, log } = machine;
   const urls = await startServices(machine, authorize);
-  const { ws, webhook } = await startListeners(machine, {
+  const { ws, webhook, openai } = await startListeners(machine, {
     port,
     limits,
     losesDisconnect,
@@ -96,6 +98,7 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
     ...urls,
     ws: `${ws.url}/${names.webSocketStage}`,
     webhook: webhook.url,
+    openai: `${openai.url}/v1`,
     table: names.tableName,
     bucket: names.bucketName,
     env,

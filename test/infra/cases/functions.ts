@@ -24,6 +24,7 @@ export function functionsCases(): void {
       ["webhook", 512, 29],
       ["timer", 256, minute],
       ["agent", 512, 15 * minute],
+      ["openai", 256, 15 * minute],
     ])("%s runs Node 24 on arm64 with %i MB for %i s", (name, MemorySize, Timeout) => {
       template.hasResourceProperties("AWS::Lambda::Function", {
         FunctionName: `gsv-local-${name}`,
@@ -36,7 +37,7 @@ export function functionsCases(): void {
       });
     });
 
-    test("there are four, and each log group has a retention and is deleted with the stack", () => {
+    test("there are five, and each log group has a retention and is deleted with the stack", () => {
       template.resourceCountIs("AWS::Lambda::Function", functionNames.length);
       template.resourceCountIs("AWS::Logs::LogGroup", functionNames.length);
       for (const name of functionNames) {
@@ -78,6 +79,7 @@ export function functionsCases(): void {
         "gsv-local-webhook": "Terminate",
         "gsv-local-timer": "Terminate",
         "gsv-local-agent": "Allow",
+        "gsv-local-openai": "Terminate",
       });
     });
 

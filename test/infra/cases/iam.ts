@@ -89,7 +89,9 @@ export function iamCases(): void {
   describe("a request", () => {
     test.each(functionNames)("that is signed with the key of %s is checked against its role", (name) => {
       const accessKeyId = accessKeyIdOfFunction(name);
-      const allowed = roles.authorize({ accessKeyId, action: "dynamodb:GetItem", resource: table });
+      const context = { "dynamodb:LeadingKeys": "FAULT" };
+      const fault = { accessKeyId, action: "dynamodb:UpdateItem", resource: table, context };
+      const allowed = roles.authorize(fault);
       const refused = roles.authorize({ accessKeyId, action: "dynamodb:DeleteTable", resource: table });
       expect([allowed, refused]).toEqual([true, false]);
       expect(roles.refusals()).toEqual([expect.stringContaining(`the role of ${name}`)]);

@@ -185,16 +185,25 @@ export function stackCases(): void {
       });
     });
 
-    test("only the webhook function has a URL, and anyone may call it", () => {
+    test.each([
+      ["webhook", "BUFFERED"],
+      ["openai", "RESPONSE_STREAM"],
+    ])("the function %s has a URL that anyone may call, and answers %s", (name, InvokeMode) => {
       const [[id] = []] = Object.entries(
         template.findResources("AWS::Lambda::Function", {
-          Properties: { FunctionName: "gsv-local-webhook" },
+          Properties: { FunctionName: `gsv-local-${name}` },
         }),
       );
       const lambda = { "Fn::GetAtt": [id, "Arn"] };
-      template.resourceCountIs("AWS::Lambda::Url", 1);
-      template.hasResourceProperties("AWS::Lambda::Url", { AuthType: "NONE", TargetFunctionArn: lambda });
-      const open = template.findResources("AWS::Lambda::Permission", { Properties: { Principal: "*" } });
+      template.resourceCountIs("AWS::Lambda::Url", 2);
+      template.hasResourceProperties("AWS::Lambda::Url", {
+        AuthType: "NONE",
+        TargetFunctionArn: lambda,
+        InvokeMode: InvokeMode === "BUFFERED" ? Match.absent() : InvokeMode,
+      });
+      const open = template.findResources("AWS::Lambda::Permission", {
+        Properties: { Principal: "*", FunctionName: lambda },
+      });
       expect(Object.values(open).map(({ Properties }) => Properties)).toEqual([
         {
           Action: "lambda:InvokeFunctionUrl",
@@ -213,20 +222,16 @@ export function stackCases(): void {
   });
 
   describe("published values", () => {
-    const names = () => ({
-      ...resourceNames(json),
-      [Object.keys(template.findResources("AWS::Lambda::Url"))[0]!]: {
-        FunctionUrl: "https://webhook.example/",
-      },
-    });
+    const names = () => resourceNames(json);
     const published = {
       WebSocketUrl: ["websocket-url", "wss://local.execute-api.us-east-1.amazonaws.com/ws"],
       WebhookUrl: ["webhook-url", "https://webhook.example/"],
+      OpenaiUrl: ["openai-url", "https://openai.example/v1"],
       TableName: ["table-name", "gsv-local"],
       BucketName: ["bucket-name", "gsv-storage"],
     };
 
-    test("the outputs are the two URLs, the table and the bucket", () => {
+    test("the outputs are the URLs, the table and the bucket", () => {
       const outputs = Object.entries(json.Outputs).map(([name, { Value }]) => [
         name,
         resolve(Value, names()),

@@ -56,6 +56,7 @@ function startSockets({ requiresHeader = false } = {}) {
       },
     },
     wake: async () => {},
+    gatewayUrl: "wss://gateway.example/ws",
     presigner: { get: async () => "", put: async () => "" },
   } satisfies World;
   let socket = createSocketHandler(world);

@@ -75,6 +75,7 @@ export class Cloud {
     return {
       table: this.tableOf(machine),
       bucket: this.bucketOf(machine),
+      gatewayUrl: "wss://gateway.example/ws",
       presigner: { get: async (key) => `https://bucket/${key}`, put: async (key) => `https://bucket/${key}` },
       sockets: {
         post: (connectionId, frame) =>

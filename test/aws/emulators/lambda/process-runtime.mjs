@@ -3,9 +3,12 @@
  * Lambda runtime does. Plain JavaScript, because it runs in a bare Node process.
  *
  * Receives `{id, event, context, trace}` and answers `{id, value}` or `{id, error}`; sends `{failed}` when it cannot load.
+ * A handler that streams its response has it collected: the host gets the whole answer.
  * An error the handler does not catch ends the process, as on Lambda. `{env}` makes it a new instance: it evaluates
  * the handler's module again in that environment. The chunks that the module imports stay loaded.
  */
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 
 const [, , entry] = process.argv;
@@ -13,6 +16,16 @@ const url = pathToFileURL(entry).href;
 
 // The host process has ended.
 process.on("disconnect", () => process.exit(0));
+
+globalThis.awslambda = {
+  streamifyResponse: (handle) => async (event, context) => {
+    const stream = new PassThrough();
+    const body = text(stream);
+    await handle(event, stream, context);
+    return { ...stream.start, body: await body };
+  },
+  HttpResponseStream: { from: (stream, start) => Object.assign(stream, { start }) },
+};
 
 const describe = (error) => ({
   errorType: error?.name ?? "Error",
