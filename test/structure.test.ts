@@ -61,7 +61,8 @@ const allowedRooms: Record<string, readonly string[]> = {
   ],
   "shared/transfer": ["peers", "protocol", "runtime", "session", "skills", "workspace", "world"],
   "shared/approvals": [
-    ...["channels", "configuration", "peers", "protocol", "runtime", "session", "workspace", "world"],
+    ...["channels", "configuration", "peers", "protocol", "runtime", "session", "spend", "workspace"],
+    "world",
   ],
   "shared/channels": [
     ...["configuration", "http", "media", "peers", "protocol", "runtime", "session", "workspace", "world"],

@@ -1,12 +1,15 @@
+import { requesterTexts } from "../../shared/approvals/requester.ts";
 import type { AnswerResult, Approval, ApprovalResolved } from "../../shared/protocol/approvals.ts";
 import { showHidden } from "../../shared/runtime/hidden-characters.ts";
 
 /** A request as its reader must see it before an answer: the whole call, why it is asked, and whose words were read. */
 export function requestText(request: Approval): string {
-  const { tool, node, why, origins, sessionKey } = request;
+  const { tool, node, why, origins, sessionKey, requester } = request;
   const words = origins.length > 0 ? origins.map(showHidden).join(", ") : "only yours";
   return [
-    `May I use ${showHidden(tool)}${node === undefined ? "" : ` on ${showHidden(node)}`}?`,
+    requester
+      ? showHidden(requesterTexts(requester).question)
+      : `May I use ${showHidden(tool)}${node === undefined ? "" : ` on ${showHidden(node)}`}?`,
     ...callText(request)
       .split("\n")
       .map((line) => `  ${line}`),
@@ -16,17 +19,19 @@ export function requestText(request: Approval): string {
   ].join("\n");
 }
 
-/** The whole arguments of a call, with every character visible. */
-export function callText({ args }: Pick<Approval, "args">): string {
+/** The whole arguments of a call, or what each answer to a requester means, with every character visible. */
+export function callText({ args, requester }: Pick<Approval, "args" | "requester">): string {
+  if (requester) return showHidden(requesterTexts(requester).choices);
   const { command, ...others } = args;
   if (typeof command !== "string") return showHidden(JSON.stringify(args, null, 2));
   const more = Object.keys(others).length > 0 ? `\n${JSON.stringify(others)}` : "";
   return showHidden(command + more);
 }
 
-/** The arguments of a call in one line, with every character visible. */
-export function callLine({ args }: Pick<Approval, "args">): string {
-  const line = typeof args.command === "string" ? args.command : JSON.stringify(args);
+/** The arguments of a call, or a requester's question, in one line, with every character visible. */
+export function callLine({ args, requester }: Pick<Approval, "args" | "requester">): string {
+  const call = typeof args.command === "string" ? args.command : JSON.stringify(args);
+  const line = requester ? requesterTexts(requester).question : call;
   return showHidden(line).replaceAll(/\s+/g, " ");
 }
 

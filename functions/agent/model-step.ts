@@ -4,7 +4,7 @@ import { stepDeadline } from "../../shared/session/asked-session.ts";
 import type { PendingCall, Run } from "../../shared/session/run.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
-import type { CallSize, Occasion } from "../../shared/spend/session-account.ts";
+import type { CallSize, Occasion, Refusal } from "../../shared/spend/session-account.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import type { Cut } from "./context/context-fit.ts";
@@ -31,7 +31,7 @@ export interface ModelCallPlan {
 /** Why the model is not called. */
 export type Uncalled = { tail?: string } /** The conversation is compacted first. */ & (
   | { status: "compact"; cut: Cut }
-  | { status: "failed"; error: string; overflow: false }
+  | ({ status: "failed"; overflow: false } & Refusal)
   /** Preparing the request threw an error of our own. */
   | { status: "broken"; error: unknown }
 );
@@ -54,20 +54,15 @@ export async function prepareCall(
   try {
     const newest = { messages, isNew };
     const prepared = await prepareRequest(agent, state, run, newest, peers.known(peersSince));
-    const failed = (error: string) => ({
-      ...prepared,
-      status: "failed" as const,
-      error,
-      overflow: false as const,
-    });
-    if (prepared.status === "too long") return failed(prepared.error);
+    const failed = { ...prepared, status: "failed", overflow: false } as const;
+    if (prepared.status === "too long") return { ...failed, error: prepared.error };
     if (prepared.status !== "fits") return prepared;
-    if (timeLeft(run, agent.now()) <= 0) return failed(timeOverText);
+    if (timeLeft(run, agent.now()) <= 0) return { ...failed, error: timeOverText };
     const admission = await account.prepare(
       occasionOf(state, run, prepared.turn),
       await sizeOfTurn(state, prepared),
     );
-    return admission.status === "refused" ? failed(admission.error) : prepared;
+    return admission.status === "refused" ? { ...admission, ...failed } : prepared;
   } catch (error) {
     const tail = isNew ? await plainTail(agent, run).catch(() => undefined) : undefined;
     return { status: "broken", error, ...(tail === undefined ? {} : { tail }) };

@@ -12,7 +12,7 @@ import { audienceOf } from "../../shared/workspace/privacy.ts";
 export type Paying = Pick<Occasion, "payer" | "isPublic">;
 
 /** What decides about it in a run, or in the message that begins it. */
-type Begun = Pick<Run, "runId" | "role" | "senderId" | "origin" | "task">;
+type Begun = Pick<Run, "runId" | "role" | "senderId" | "origin" | "task" | "allowances">;
 
 /** A run's calls. */
 export function payingFor(configuration: Configuration, run: Begun, sessionKey: string): Paying {
@@ -21,7 +21,8 @@ export function payingFor(configuration: Configuration, run: Begun, sessionKey: 
 
 /** Calls that keep a session in order. @param run the run that needs them */
 export function maintaining(configuration: Configuration, sessionKey: string, run?: Run): Paying {
-  const ofRun = run ? { runId: run.runId } : {};
+  const { runId, allowances } = run ?? {};
+  const ofRun = { ...(runId === undefined ? {} : { runId }), ...(allowances ? { allowances } : {}) };
   return {
     payer: { kind: "maintenance", agentId: agentIdOf(sessionKey), sessionKey, ...ofRun },
     isPublic: isPublic(configuration, sessionKey, run),
@@ -29,10 +30,14 @@ export function maintaining(configuration: Configuration, sessionKey: string, ru
 }
 
 /** On whose account a run's model calls go. */
-export function payerOf({ runId, role, senderId, origin, task }: Begun, sessionKey: string): Payer {
+export function payerOf(
+  { runId, role, senderId, origin, task, allowances }: Begun,
+  sessionKey: string,
+): Payer {
   return {
     kind: kindOf({ role, task }),
     ...{ agentId: agentIdOf(sessionKey), sessionKey, runId },
+    ...(allowances ? { allowances } : {}),
     ...(origin.kind === "channel" ? { channel: origin.channel } : {}),
     ...(senderId === undefined ? {} : { senderId }),
     ...(task?.kind === "cron" ? { jobId: task.jobId } : {}),

@@ -15,6 +15,7 @@ import { compactionSteps } from "./compaction/compaction.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { messageOrigin, newTail, type Prepared, plainTail, withTail } from "./context/model-request.ts";
+import { waitAtLimit } from "./limit-step.ts";
 import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
 import { announceWait, unannounced } from "./reply/delivery.ts";
 import { applyReply, failStep } from "./reply-step.ts";
@@ -182,6 +183,7 @@ async function applyOutcome(
       break;
     case "failed": {
       const smaller = asked.overflow ? shrinkAfterRefusal(run, asked.prepared.request) : undefined;
+      if (asked.ask && (await waitAtLimit(agent, writer, asked.error, asked.ask))) break;
       if (!smaller) await failStep(agent, writer, peers, asked.error);
       else if (!smaller.cut) await writer.commit(smaller.steps);
       else await writer.commit(compactionSteps(agent, writer.state, smaller.cut, smaller.steps));

@@ -6,6 +6,7 @@ import { set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import { loadContext } from "./context/model-request.ts";
+import { limitStep } from "./limit-step.ts";
 import { callsDeadline } from "./model-step.ts";
 import { unannounced } from "./reply/delivery.ts";
 import { failStep, releaseForCalls } from "./reply-step.ts";
@@ -51,6 +52,7 @@ export async function toolStep(
   run: Run,
 ): Promise<Next> {
   const { sessionKey } = writer;
+  if (run.limit) return limitStep(agent, writer, peers, run, run.limit);
   const messages = await agent.history.load(writer.state);
   const reply = messages.at(-1);
   if (reply?.role !== "assistant") {

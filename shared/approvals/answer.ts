@@ -6,13 +6,14 @@ import { metaKey, needsAgent, type SessionState, toState } from "../session/stat
 import { requestsOf } from "../session/waiting.ts";
 import { above, absent, add, all, differs, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type ItemValue, type Table, type WakeAgent } from "../world/world.ts";
+import { scopesOf } from "./requester.ts";
 import { readRequest, recordEnd, stateOf } from "./requests.ts";
 
 /**
  * Answers a request, for all equal calls that share it. One conditional write decides: the first answer counts, and none after
  * a stop, the end of the wait, or the end of the run. Then the agent is woken, if no other one will see the answer.
  * @param answer with the request's hash, unless the caller shows requests only by their id, which contains it
- * @throws PeerError 404 when there is no such request; 409 when the hash is another one's
+ * @throws PeerError 404 when there is no such request; 409 when the hash is another one's; 400 when it cannot be allowed for so long
  */
 export async function answerRequest(
   { table, wake }: { table: Table; wake: WakeAgent },
@@ -27,8 +28,9 @@ export async function answerRequest(
     );
   if (hash !== undefined && hash !== approval.hash)
     throw new PeerError(code.conflict, `hash: request ${id} is about something else; look at it again`);
-  if (answer.decision === "allow" && answer.scope !== "once" && approval.everyTime)
-    throw new PeerError(code.badRequest, "scope: this call can only be allowed once");
+  const scopes = scopesOf(approval);
+  if (answer.decision === "allow" && !scopes.includes(answer.scope))
+    throw new PeerError(code.badRequest, `scope: this can only be allowed for: ${scopes.join(", ")}`);
   for (;;) {
     let state = await readSession(table, approval.sessionKey);
     const result = standing(state, approval, answer);

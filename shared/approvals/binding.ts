@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Requester } from "../protocol/approvals.ts";
 
-/** What an answer to a request is about. A difference in any of it makes another request. */
-export interface Binding extends EqualCalls {
+/** The call, or the run, that waits for an answer. */
+export interface Place {
   sessionKey: string;
   /** The conversation's id: an answer does not count after a reset. */
   sessionId: string;
@@ -9,6 +10,9 @@ export interface Binding extends EqualCalls {
   step: number;
   callId: string;
 }
+
+/** What an answer to a request is about. A difference in any of it makes another request. */
+type Binding = Place & (EqualCalls | { requester: Requester; at: number });
 
 /** What equal calls have in common. */
 export interface EqualCalls {

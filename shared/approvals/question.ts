@@ -1,6 +1,7 @@
 import { type Choice, choicePrefix, type Question, type TextForm } from "../channels/channel.ts";
-import type { Approval, ApprovalAnswer, ApprovalState, GrantScope } from "../protocol/approvals.ts";
+import type { AnswerScope, Approval, ApprovalAnswer, ApprovalState } from "../protocol/approvals.ts";
 import { showHidden } from "../runtime/hidden-characters.ts";
+import { requesterTexts, scopesOf } from "./requester.ts";
 
 /** Max characters of a call that are shown where the owner cannot answer by a button. */
 const maxShown = 1500;
@@ -20,13 +21,14 @@ export type ButtonAnswer = Pick<ApprovalAnswer, "decision" | "scope">;
 const buttons = {
   once: { label: "Allow once", decision: "allow", scope: "once" },
   run: { label: "Allow for this run", decision: "allow", scope: "run" },
+  day: { label: "Allow for today", decision: "allow", scope: "day" },
   always: { label: "Always allow exactly this", decision: "allow", scope: "always" },
   deny: { label: "Deny", decision: "deny", scope: "once" },
 } as const satisfies Record<string, ButtonAnswer & { label: string }>;
 
 type Button = keyof typeof buttons;
 
-const pressed = /^ap:([a-z2-7]{16}):(once|run|always|deny)$/;
+const pressed = /^ap:([a-z2-7]{16}):(once|run|day|always|deny)$/;
 
 /** The request that a button is about. Undefined for data of anything else. */
 export function requestOfButton(data: string): string | undefined {
@@ -78,11 +80,12 @@ export function closedQuestion(approval: Approval, form: TextForm, state: Approv
   return `${callText(approval, form, ended).text}\n\n${ended}`;
 }
 
-const scopes: Record<GrantScope, string> = {
+const scopes: Record<AnswerScope, string> = {
   once: "once",
   run: "for this run",
   session: "for this session",
   always: "always, exactly this",
+  day: "for today",
 };
 
 /** How a request stands, in one sentence. */
@@ -109,21 +112,26 @@ export function outcomeText(
   }
 }
 
-function choicesOf({ id, everyTime }: Approval, { buttons: form }: TextForm, isWhole: boolean): Choice[] {
-  const all: Button[] = everyTime || form?.inWords ? ["once", "deny"] : ["once", "run", "always", "deny"];
-  const shown = all.length > (form?.maxChoices ?? 0) ? all.filter((name) => name !== "always") : all;
-  const names: Button[] = isWhole ? shown : ["deny"];
+function choicesOf(approval: Approval, { buttons: form }: TextForm, isWhole: boolean): Choice[] {
+  const { id } = approval;
+  const scopes = form?.inWords ? ["once"] : scopesOf(approval);
+  const allowed = (["once", "run", "day", "always"] as const).filter((name) => scopes.includes(name));
+  const shown = allowed.length >= (form?.maxChoices ?? 0) ? allowed.slice(0, 2) : allowed;
+  const names: Button[] = isWhole ? [...shown, "deny"] : ["deny"];
   return names.map((name) => ({ label: buttons[name].label, data: `${choicePrefix}${id}:${name}` }));
 }
 
 /** The question without its answers, cut if it does not fit beside another text. */
 function callText(
-  { id, tool, args, why }: Approval,
+  { id, tool, args, why, requester }: Approval,
   { buttons: form, encode = (text) => text }: TextForm,
   beside: string,
 ): { text: string; isWhole: boolean } {
-  const call = showHidden(wholeCall(args));
-  const head = `May I use ${tool}? I ask because ${why}.`;
+  const { question, choices } = requester
+    ? requesterTexts(requester)
+    : { question: `May I use ${tool}?`, choices: wholeCall(args) };
+  const call = showHidden(choices);
+  const head = `${question} ${requester ? why : `I ask because ${why}.`}`;
   const fence = form?.fence ?? "";
   const canShow = fence === "" || !call.includes(fence);
   const enclosed = (shown: string) => (fence && canShow ? `${fence}\n${shown}\n${fence}` : shown);

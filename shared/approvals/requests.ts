@@ -123,7 +123,11 @@ export function stateOf({ decision }: ApprovalAnswer): "allowed" | "denied" {
   return decision === "allow" ? "allowed" : "denied";
 }
 
-/** The node of a call that waits for an answer: no node has such an id. */
-export function requestNode(id: string): PendingCall["nodeId"] {
-  return `approval/${id}`;
+/** The call of a request, as the run stores it. No node has such an id. @param tool by the model's name for it */
+export function pendingRequest(
+  { id, hash, createdAt: at, until, requester }: Approval,
+  tool: string,
+): PendingCall {
+  const approval = { id, hash, at, until, ...(requester ? { requester } : {}) };
+  return { nodeId: `approval/${id}`, tool, approval };
 }

@@ -29,7 +29,7 @@ const budgetRule = v.pipe(
     per: v.optional(v.picklist(["day", "month", "session", "run"])),
     usd: v.optional(dollars),
     tokens: v.optional(count(1, 1_000_000_000_000)),
-    /** `warn`: tell the owner and go on. `ask`: refuse until the owner raises the limit. */
+    /** `warn`: tell the owner and go on. `ask`: the owner is asked whether the run goes on. */
     atLimit: v.picklist(["warn", "refuse", "ask"]),
   }),
   v.check(

@@ -5,10 +5,14 @@ import { count, idField, sessionKeyField } from "./schemas.ts";
 export const grantScopes = ["once", "run", "session", "always"] as const;
 export type GrantScope = (typeof grantScopes)[number];
 
+/** `day`: a budget's limit is raised for the day. */
+export const answerScopes = [...grantScopes, "day"] as const;
+export type AnswerScope = (typeof answerScopes)[number];
+
 /** The owner's answer to a request. */
 export interface ApprovalAnswer {
   decision: "allow" | "deny";
-  scope: GrantScope;
+  scope: AnswerScope;
   /** Who answered, such as `client laptop`. */
   by: string;
   /** Epoch ms. */
@@ -23,11 +27,35 @@ export interface ApprovalAnswer {
  */
 export type ApprovalState = "open" | "allowed" | "denied" | "unanswered" | "withdrawn" | "void";
 
-/** A tool call that waits, or waited, for the owner's answer. */
+/**
+ * Who asks instead of the policy of tool calls, and all that an answer is about. The session's item stores it with the pending
+ * call, because nothing else does. Another requester is a variant here, its text and choices in `shared/approvals/requester.ts`,
+ * and what its answer leads to in `functions/agent/tools/act-on-answers.ts`, or in its own step if no tool call waits.
+ */
+export type Requester = BudgetRequester;
+
+/** A budget with `ask`, at whose limit a run waits. Amounts are μ$, or tokens. */
+export interface BudgetRequester {
+  kind: "budget";
+  /** What has used how much of the limit, and when it resets. */
+  why: string;
+  ruleId: string;
+  unit: "usd" | "tokens";
+  /** What the run had spent. */
+  spent: number;
+  /** What each answer allows: the run to spend so much more whatever the limit says, or the limit to be so much higher. */
+  once: number;
+  run: number;
+  day: number;
+}
+
+/** A tool call, or a run, that waits or waited for the owner's answer. */
 export interface Approval {
   /** 16 characters of base32, from `hash`. */
   id: string;
-  kind: "tool";
+  kind: "tool" | Requester["kind"];
+  /** Unless `kind` is `tool`. */
+  requester?: Requester;
   state: ApprovalState;
   /** SHA-256, in hex, over everything that an answer is about. */
   hash: string;
@@ -35,10 +63,10 @@ export interface Approval {
   runId: string;
   step: number;
   callId: string;
-  /** The tool by its name for the model. */
+  /** The tool by its name for the model, or the requester. */
   tool: string;
   node?: string;
-  /** The whole arguments. */
+  /** The whole arguments. Empty: the requester has everything. */
   args: Record<string, unknown>;
   /** Why it is asked. */
   why: string;
@@ -139,7 +167,7 @@ export const approvalParams = {
     id: approvalId,
     hash: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "expected 64 lower-case hex digits")),
     decision: v.picklist(["allow", "deny"]),
-    scope: v.optional(v.picklist(grantScopes), "once"),
+    scope: v.optional(v.picklist(answerScopes), "once"),
     note: v.optional(v.pipe(v.string(), v.maxLength(1000))),
   }),
   "grant.list": v.optional(v.object({}), {}),

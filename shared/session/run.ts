@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { joinOrigins, type Origins, unknownOrigin } from "../origins/origins.ts";
-import type { ApprovalAnswer } from "../protocol/approvals.ts";
+import type { ApprovalAnswer, Requester } from "../protocol/approvals.ts";
+import type { Allowances } from "../spend/rules.ts";
 import { remove, type Step, set } from "../world/expression.ts";
 import type { Configured, InboxEntry, Origin, Overrides, Sender, Task, Writer } from "./inbox-entry.ts";
 
@@ -41,6 +42,8 @@ export interface WaitingApproval {
   /** When it was asked, and when it counts as unanswered. Epoch ms. */
   at: number;
   until: number;
+  /** Absent: the policy asks about the call. */
+  requester?: Requester;
   /** Until the agent acts on it. */
   answer?: ApprovalAnswer;
 }
@@ -108,6 +111,9 @@ export interface Run extends Writer, Configured {
   decisions?: { at: number; calls: Record<string, CallDecision> };
   /** Number of requests that the owner has denied. */
   denials?: number;
+  /** Present while the run waits at a budget's limit, in place of calls: its error if the owner does not allow more. */
+  limit?: { error: string; tool: string };
+  allowances?: Allowances;
   /** The error text of a failed run, delivered in phase `reply` instead of an answer. */
   failure?: string;
   /**
@@ -232,11 +238,34 @@ export function waitingFor(
  * The run after the results of its calls were collected; the next model call gets them.
  * @param notSentTo sessions to which these calls, or the sessions that they asked, could not send a message
  */
-export function nextStep(
-  { runId, startedAt, origin, overrides, task, keepsAnswer, step, ...run }: Run,
-  notSentTo: readonly string[],
-): Run {
+export function nextStep(run: Run, notSentTo: readonly string[]): Run {
   const unsent = [...new Set([...(run.notSentTo ?? []), ...notSentTo])].slice(0, maxNamed);
+  const lasting = Object.entries(run.allowances ?? {}).filter(([, { once }]) => !once);
+  return {
+    ...carriedOn(run),
+    ...(unsent.length > 0 ? { notSentTo: unsent } : {}),
+    ...(lasting.length > 0 ? { allowances: Object.fromEntries(lasting) } : {}),
+    step: run.step + 1,
+    attempt: 1,
+  };
+}
+
+/** The run after its owner has allowed it to spend more. The caller makes the model call of this step in a later iteration. */
+export function allowedMore(run: Run, allowances: Allowances): Run {
+  const { step, shrunk, notSentTo } = run;
+  return {
+    ...carriedOn(run),
+    ...(notSentTo ? { notSentTo } : {}),
+    ...(shrunk ? { shrunk } : {}),
+    allowances: { ...run.allowances, ...allowances },
+    step,
+    attempt: 0,
+  };
+}
+
+/** What a run keeps from one model call to the next. */
+function carriedOn({ runId, startedAt, origin, overrides, task, keepsAnswer, ...run }: Run) {
+  const { origins, denials } = run;
   return {
     runId,
     startedAt,
@@ -246,12 +275,9 @@ export function nextStep(
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
     ...(keepsAnswer ? { keepsAnswer } : {}),
-    ...(unsent.length > 0 ? { notSentTo: unsent } : {}),
-    ...(run.origins === undefined ? {} : { origins: run.origins }),
-    ...(run.denials === undefined ? {} : { denials: run.denials }),
-    phase: "model",
-    step: step + 1,
-    attempt: 1,
+    ...(origins === undefined ? {} : { origins }),
+    ...(denials === undefined ? {} : { denials }),
+    phase: "model" as const,
     pending: {},
     pendingCount: 0,
   };

@@ -100,7 +100,7 @@ export function openBook({ table, configuration, now, tell }: BookSources): Book
         day = { at: now(), date, view: Promise.resolve(toView(date, item)) };
     },
     async mark({ date, marks, needs }, { rule, scope, used, max }, reached) {
-      const name = `${rule.id}@${reached?.by ?? "80"}`;
+      const name = reached ? reachedMark(rule, reached.by) : `${rule.id}@80`;
       const needed = `${scope}@${reached?.by}`;
       const isUnattended = reached?.by === "heartbeat" || reached?.by === "cron";
       if (isUnattended && !isOwn(scope) && needs[needed] !== reached.need)
@@ -128,6 +128,9 @@ export function openBook({ table, configuration, now, tell }: BookSources): Book
     },
   };
 }
+
+/** The mark of a limit that a call of a kind has reached. */
+export const reachedMark = ({ id }: BudgetRule, by: CallKind): string => `${id}@${by}`;
 
 /** What was added to a rule's limit for the day, or for the month. */
 export function extraOf({ day, earlier }: Sums): (rule: BudgetRule) => number {

@@ -1,9 +1,10 @@
+import type { BudgetRequester } from "../protocol/approvals.ts";
 import { addDays } from "../runtime/zoned-time.ts";
 import { type Amounts, plus } from "./amounts.ts";
 import type { Sums } from "./book.ts";
 import { dollarsOf } from "./dollars.ts";
 import type { UsedLimit } from "./fit.ts";
-import { type BudgetRule, isOwn, isTokens } from "./rules.ts";
+import { type BudgetRule, isOwn, isTokens, type Price } from "./rules.ts";
 
 /** What somebody who is no owner reads. */
 export const publicText = "not available today";
@@ -31,19 +32,47 @@ export function periodOf({ scope, per }: BudgetRule): keyof typeof periods {
  * @param isPublic somebody who is no owner reads it: no figures
  */
 export function refusalText(
-  { rule, scope, used, max }: UsedLimit,
-  { day, earlier }: Sums,
+  limit: UsedLimit,
+  sums: Sums,
   need: number | undefined,
   { isPublic }: { isPublic: boolean },
 ): string {
   if (isPublic) return publicText;
+  const { rule } = limit;
+  return `budget: ${limitText(limit, sums, need)} To go on now: gsv budget raise ${rule.id} ${amountOf(rule)}`;
+}
+
+/** What the owner is asked when a run has reached a limit. @param bound the most that its next call costs */
+export function requesterOf(
+  limit: UsedLimit,
+  sums: Sums,
+  { need, bound, spent }: { need: number; bound: Price; spent: number },
+): BudgetRequester {
+  const { rule, scope, used, max } = limit;
+  const why = limitText(limit, sums, need);
+  const unit = rule.tokens === undefined ? "usd" : "tokens";
+  const once = isTokens(scope) ? bound.tokens : bound.micros;
+  const run = Math.max(once, rule.tokens ?? Math.round((rule.usd || 1) * 1_000_000));
+  return {
+    ...{ kind: "budget", why: `${why.charAt(0).toUpperCase()}${why.slice(1)}`, ruleId: rule.id, unit },
+    // Others that were allowed to may have passed the limit.
+    ...{ spent, once, run, day: run + Math.max(0, used - max) },
+  };
+}
+
+/** What has used how much of a limit, what else is needed, and when it resets. */
+function limitText(
+  { rule, scope, used, max }: UsedLimit,
+  { day, earlier }: Sums,
+  need: number | undefined,
+): string {
   const show = isTokens(scope) ? (amount: number) => `${amount} tokens` : dollarsOf;
   const period = periodOf(rule);
   const of =
     rule.scope === "all" || isOwn(scope) ? "" : ` for ${scope.replace("#tokens", "").replace(":", " ")}`;
   const next = need === undefined ? "" : `, and the next call may cost ${show(need)}`;
   const parts = scope === "all" ? usesOf(period === "month" ? plus(earlier.sums, day.sums) : day.sums) : "";
-  return `budget: ${periods[period]} limit of ${show(max)}${of} is reached: ${show(used)} used or reserved${parts}${next}. ${resets[period](day.date)} To go on now: gsv budget raise ${rule.id} ${amountOf(rule)}`;
+  return `${periods[period]} limit of ${show(max)}${of} is reached: ${show(used)} used or reserved${parts}${next}. ${resets[period](day.date)}`;
 }
 
 /** Doubles the limit; a limit of nothing is raised by a dollar. */

@@ -36,7 +36,7 @@ export function openTab(book: Book, sessionKey: string): Tab {
       const refused = await admission.reserved;
       if (refused !== undefined) {
         account.release();
-        return { refused };
+        return { refused: refused.error };
       }
       const { value, usage } = await call();
       await account.charge(admission.hold, occasion, listed, usage);

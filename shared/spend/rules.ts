@@ -4,6 +4,12 @@ import type { Amounts } from "./amounts.ts";
 /** What a provider is paid for. `guest`: a turn of somebody who is no owner. */
 export type CallKind = "turn" | "guest" | "heartbeat" | "cron" | "maintenance";
 
+/**
+ * What a run may spend although a budget's limit is reached, because its owner allowed it; by the budget's id. `upTo`: what the
+ * run may have spent then, in μ$ or tokens. `once`: only in this step.
+ */
+export type Allowances = Readonly<Record<string, { upTo: number; once?: true }>>;
+
 /** On whose account a provider call goes. */
 export interface Payer {
   kind: CallKind;
@@ -15,6 +21,8 @@ export interface Payer {
   jobId?: string;
   /** Absent: the call belongs to no run. */
   runId?: string;
+  /** Of the run. They count for rules with `ask`. */
+  allowances?: Allowances;
   sessionKey: string;
 }
 
@@ -85,11 +93,21 @@ export function limitsOf(
   });
 }
 
+/** What the owner has allowed a run to spend although this limit is reached, as a limit of the run's own sum. */
+export function allowanceOf({ rule }: Limit, { allowances }: Payer): Limit | undefined {
+  const allowed = allowances && Object.hasOwn(allowances, rule.id) ? allowances[rule.id] : undefined;
+  return allowed && rule.atLimit === "ask" ? { rule, scope: ofRun(rule), max: allowed.upTo } : undefined;
+}
+
+/** The name of a run's sum in this rule's unit. */
+export const ofRun = (rule: BudgetRule) => inUnit("run", rule);
+
 /** The sums that a call counts to: the total, its kind, its run, and those that a rule limits. */
 export function scopesOf(rules: readonly BudgetRule[], payer: Payer): string[] {
   const named = rules.flatMap((rule) => {
     const scope = scopeOf(rule, payer);
-    return scope === undefined ? [] : [inUnit(scope, rule)];
+    const allowed = payer.allowances && Object.hasOwn(payer.allowances, rule.id) ? [ofRun(rule)] : [];
+    return scope === undefined ? [] : [inUnit(scope, rule), ...allowed];
   });
   const kind = payer.kind === "turn" ? [] : [`kind:${payer.kind}`];
   const run = payer.runId === undefined ? [] : ["run"];

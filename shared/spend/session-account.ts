@@ -1,10 +1,11 @@
-import { type Book, extraOf } from "./book.ts";
-import { publicText, refusalText } from "./budget-refusal.ts";
+import type { BudgetRequester } from "../protocol/approvals.ts";
+import { type Book, extraOf, type Sums } from "./book.ts";
+import { publicText, refusalText, requesterOf } from "./budget-refusal.ts";
 import type { DayView } from "./day-view.ts";
 import { type Bound, boundPrice, fitLimits, leastPrice, type UsedLimit } from "./fit.ts";
 import type { Hold } from "./paid.ts";
 import { type CacheRetention, type PricedUsage, type PriceList, priceOf, upperBound } from "./price.ts";
-import { isOwn, isTokens, limitsOf, type Payer, type Price, scopesOf } from "./rules.ts";
+import { allowanceOf, isOwn, isTokens, limitsOf, ofRun, type Payer, type Price, scopesOf } from "./rules.ts";
 import { runawayOf } from "./runaway.ts";
 import { Ledger, type Written } from "./session-ledger.ts";
 
@@ -29,13 +30,19 @@ export interface Occasion {
   isPublic?: boolean;
 }
 
+/** Why a call may not be made. `ask`: the owner may be asked whether the run goes on. */
+export interface Refusal {
+  error: string;
+  ask?: BudgetRequester;
+}
+
 /**
  * Whether a call may begin. `bound`: what it may cost; `cap`: max tokens of its answer, to fit the limits. `reserved`: resolves when the reservation is stored, to the reason
  * if it was refused; then the call has to end.
  */
 export type Admission =
-  | { status: "admitted"; hold: Hold; bound: Bound; cap: number; reserved: Promise<string | undefined> }
-  | { status: "refused"; error: string };
+  | { status: "admitted"; hold: Hold; bound: Bound; cap: number; reserved: Promise<Refusal | undefined> }
+  | ({ status: "refused" } & Refusal);
 
 /** The most that a call can use, and the catalogue's prices of its model. */
 export interface CallSize {
@@ -83,30 +90,31 @@ export class SessionAccount {
    */
   async admit(occasion: Occasion, size: CallSize): Promise<Admission> {
     const { payer, isDeferrable = false, isPublic = false } = occasion;
+    const refused = (refusal: Refusal) => ({ status: "refused", ...refusal }) as const;
     const budgets = pricedFor(occasion, await this.#book.budgets());
     const rules = budgets.enabled ? budgets.rules : [];
     const bound = boundOf(occasion, size, budgets);
-    if (!bound) return { status: "refused", error: isPublic ? publicText : unpricedText(occasion.model) };
+    if (!bound) return refused({ error: isPublic ? publicText : unpricedText(occasion.model) });
     let isFresh = false;
     let outcome: Written = "lost";
     for (let tries = 0; tries < maxTries; tries++) {
       const sums = await this.#ledger.sums(isFresh ? 0 : undefined);
       if (payer.runId !== undefined) this.#ledger.enterRun(payer.runId);
-      const limits = limitsOf(rules, payer, extraOf(sums));
-      const used = this.#ledger.used(limits, sums);
-      const fitted = fitLimits(used, bound, sums.day.entries.size);
+      const used = this.#ledger.used(limitsOf(rules, payer, extraOf(sums)), sums);
+      const limits = used.map((limit) => this.#allowed(limit, payer, sums));
+      const fitted = fitLimits(limits, bound, sums.day.entries.size);
       if ("reached" in fitted || (isDeferrable && fitted.isNear)) {
         // A limit may have been raised, and reservations may have been settled, since the sums were read.
         if (!isFresh) {
           isFresh = true;
           continue;
         }
-        if (!("reached" in fitted)) return { status: "refused", error: deferredText };
-        const { reached } = fitted;
+        if (!("reached" in fitted)) return refused({ error: deferredText });
+        const reached = used.find(({ rule }) => rule.id === fitted.reached.rule.id) ?? fitted.reached;
         const least = leastPrice(bound);
         const need = isTokens(reached.scope) ? least.tokens : least.micros;
         await this.#book.mark(sums.day, reached, { by: payer.kind, need });
-        return { status: "refused", error: refusalText(reached, sums, need, { isPublic }) };
+        return refused(this.#refusalOf(reached, sums, need, bound, occasion));
       }
       const price = boundPrice({ ...bound, cap: fitted.cap });
       const hold = { ...price, scopes: scopesOf(rules, payer) };
@@ -118,11 +126,11 @@ export class SessionAccount {
       }
       const reserved = this.#ledger.write(limits).finally(() => warned);
       if (fitted.isFar && this.#ledger.isCounted(sums.day)) {
-        const refused = reserved.then((outcome) =>
-          outcome === "stored" ? undefined : textOf(outcome, isPublic),
+        const refusal = reserved.then((outcome) =>
+          outcome === "stored" ? undefined : this.#whyUnstored(outcome, bound, occasion),
         );
-        refused.catch(() => {});
-        return { status: "admitted", hold, bound, cap: fitted.cap, reserved: refused };
+        refusal.catch(() => {});
+        return { status: "admitted", hold, bound, cap: fitted.cap, reserved: refusal };
       }
       outcome = await reserved;
       if (outcome === "stored")
@@ -131,7 +139,37 @@ export class SessionAccount {
       if (outcome === "lost") break;
       isFresh = true;
     }
-    return { status: "refused", error: textOf(outcome, isPublic) };
+    return refused(this.#whyUnstored(outcome, bound, occasion));
+  }
+
+  /** A limit, or what the run may spend beyond it: whichever leaves more. */
+  #allowed(limit: UsedLimit, payer: Payer, sums: Sums): UsedLimit {
+    const allowance = allowanceOf(limit, payer);
+    const [own] = allowance ? this.#ledger.used([allowance], sums) : [];
+    return own && own.max - own.used > limit.max - limit.used ? own : limit;
+  }
+
+  #whyUnstored(outcome: Written, bound: Bound, occasion: Occasion): Refusal {
+    if (typeof outcome === "string") return { error: lostText };
+    const { limit, sums } = outcome;
+    return this.#refusalOf(limit, sums, Math.max(0, limit.used - limit.max), bound, occasion);
+  }
+
+  /** Nobody is asked about the calls of a guest, about those of no run, and about those that keep a session in order. */
+  #refusalOf(
+    limit: UsedLimit,
+    sums: Sums,
+    need: number,
+    bound: Bound,
+    { payer, isPublic = false }: Occasion,
+  ): Refusal {
+    const { rule } = limit;
+    const error = refusalText(limit, sums, need, { isPublic });
+    const { kind, runId } = payer;
+    if (rule.atLimit !== "ask" || runId === undefined || kind === "guest" || kind === "maintenance")
+      return { error };
+    const spent = this.#ledger.spentInRun(ofRun(rule));
+    return { error, ask: requesterOf(limit, sums, { need, bound: boundPrice(bound), spent }) };
   }
 
   /**
@@ -193,7 +231,7 @@ export class SessionAccount {
     const near = limits.filter(
       ({ scope, used, max }) => !isOwn(scope) && used > 0 && used >= budgets.warnAt * max,
     );
-    const runaway = budgets.enabled && runawayOf(day, kind, this.#ledger.spentInRun);
+    const runaway = budgets.enabled && runawayOf(day, kind, this.#ledger.spentInRun());
     await Promise.all([...near, ...(runaway ? [runaway] : [])].map((limit) => this.#book.mark(day, limit)));
   }
 }
@@ -202,12 +240,6 @@ const unpricedText = (model: string) =>
   `budget: the price of ${model} is unknown, and budgets.unknownPrice is "refuse"; set budgets.prices`;
 const deferredText = "budget: put off, because a limit is near";
 const lostText = "budget: the session was taken over";
-
-function textOf(outcome: Written, isPublic: boolean): string {
-  if (typeof outcome === "string") return lostText;
-  const { limit, sums } = outcome;
-  return refusalText(limit, sums, Math.max(0, limit.used - limit.max), { isPublic });
-}
 
 function rowKey({ payer, model }: Occasion): string {
   const { kind, agentId, channel = "", jobId = "" } = payer;

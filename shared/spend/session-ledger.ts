@@ -104,7 +104,7 @@ export class Ledger {
   async settle(ended?: string): Promise<void> {
     await this.sums();
     const { run } = this.#now;
-    const last = ended && run !== "" ? { kind: ended, micros: this.spentInRun } : undefined;
+    const last = ended && run !== "" ? { kind: ended, micros: this.spentInRun() } : undefined;
     if (ended) this.enterRun(undefined);
     await this.write([], last);
   }
@@ -171,9 +171,9 @@ export class Ledger {
     return entries.has(this.#name);
   }
 
-  /** μ$ of the run in progress. */
-  get spentInRun(): number {
-    return this.#now.runSpent.run ?? 0;
+  /** What the run in progress has spent. @param scope its sum: by default in μ$ */
+  spentInRun(scope = "run"): number {
+    return this.#now.runSpent[scope] ?? 0;
   }
 
   /** What is used of limits, by this session and the others. */

@@ -1,7 +1,7 @@
 import type { Configuration } from "../configuration/schema.ts";
 import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Table } from "../world/world.ts";
-import { extraOf } from "./book.ts";
+import { extraOf, reachedMark } from "./book.ts";
 import { refusalText } from "./budget-refusal.ts";
 import { readDay, readDays, totalOf } from "./day-view.ts";
 import { isOwn, limitsOf, type Payer } from "./rules.ts";
@@ -29,6 +29,9 @@ export async function whyStopped(
   for (const limit of limits) {
     const { rule, scope, max } = limit;
     if (rule.atLimit === "warn" || isOwn(scope)) continue;
+    // The first such work of a day asks, and the others do not begin.
+    const isAsked = (day.marks[reachedMark(rule, payer.kind)] ?? -1) >= max;
+    if (rule.atLimit === "ask" && !isAsked) continue;
     const used = (day.sums[scope] ?? 0) + (rule.per === "month" ? (earlier.sums[scope] ?? 0) : 0);
     const need = day.needs[`${scope}@${payer.kind}`];
     if (used >= max || used + (need ?? 0) > max)

@@ -47,10 +47,10 @@ const periods = { day: "a day", month: "a month", session: "until its reset", ru
 export const limitActions = {
   warn: "warns",
   refuse: "refuses",
-  ask: "refuses until you raise it",
+  ask: "asks you",
 } as const;
 
-/** A list of budgets as lines for people: `day: $1.20 of $10.00 a day for everything; refuses until you raise it`. */
+/** A list of budgets as lines for people: `day: $1.20 of $10.00 a day for everything; asks you`. */
 export function budgetLines({ enabled, rules }: BudgetList): string[] {
   if (!enabled) return ["Budgets are off (`gsv config set budgets.enabled true`)."];
   if (rules.length === 0) return ["There are no budgets; `gsv budget set day=10` adds one."];

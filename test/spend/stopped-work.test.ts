@@ -78,3 +78,14 @@ it("a stopped job goes on when its limit is raised far enough", async () => {
   await table.update(dayKey(today), [set("x:r:2", 50_000)]);
   expect(await stopping("a", budgets)).toBeUndefined();
 });
+
+it("with `ask` the first job of a day that reaches a limit begins, and asks; later ones do not begin until it is raised", async () => {
+  const budgets = budgetsOf({ atLimit: "ask" });
+  await use("a", budgets);
+  expect(await stopping("a", budgets)).toBeUndefined();
+  expect(await call("a", budgets).admitted).toMatchObject({ status: "refused", ask: { ruleId: "r" } });
+  expect(await stopping("b", budgets)).toContain("gsv budget raise r 0.1");
+  const today = new Date().toISOString().slice(0, 10);
+  await table.update(dayKey(today), [set("x:r:1", 1000)]);
+  expect(await stopping("b", budgets)).toBeUndefined();
+});

@@ -153,8 +153,8 @@ describe("budgets", () => {
 
   it("say how much of each limit is used, by whom, and what happens there", async () => {
     expect(await lines()).toEqual([
-      "run: at most $2.00 for each message; refuses until you raise it",
-      "day: $0.50 of $10.00 a day for everything; refuses until you raise it",
+      "run: at most $2.00 for each message; asks you",
+      "day: $0.50 of $10.00 a day for everything; asks you",
       "heartbeat: $0.00 of $0.50 a day for heartbeat; refuses",
       "cron: $0.00 of $2.00 a day for cron; refuses",
       "guest: $0.00 of $1.00 a day for guest; refuses",
@@ -201,9 +201,7 @@ describe("budgets", () => {
     if (admitted.status === "refused") throw new Error(admitted.error);
     await admitted.reserved;
     expect(await used()).toEqual([{ amount: 1.65, held: 0.15, left: 38.35 }]);
-    expect((await lines())[1]).toBe(
-      "day: $0.65 ($0.15 reserved) of $10.00 a day for everything; refuses until you raise it",
-    );
+    expect((await lines())[1]).toBe("day: $0.65 ($0.15 reserved) of $10.00 a day for everything; asks you");
     await account.charge(admitted.hold, occasion, listed, usageOf(10_000));
     await account.settle();
     expect(await used()).toEqual([{ amount: 1.53, held: 0, left: 38.47 }]);

@@ -1,4 +1,5 @@
-import type { AnswerResult, Approval, GrantScope } from "../../../shared/protocol/approvals.ts";
+import { scopesOf } from "../../../shared/approvals/requester.ts";
+import type { AnswerResult, AnswerScope, Approval } from "../../../shared/protocol/approvals.ts";
 import { showHidden } from "../../../shared/runtime/hidden-characters.ts";
 import { failureOf } from "../../app/failure.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
@@ -8,11 +9,12 @@ import { callLine, endText, requestText, resultText } from "../request-text.ts";
 /** A letter alone in the prompt answers after this time without a further key, in ms; Enter answers at once. */
 const settleMs = 1000;
 
-type Answer = { decision: "allow" | "deny"; scope: GrantScope };
+type Answer = { decision: "allow" | "deny"; scope: AnswerScope };
 
 const answers: Readonly<Record<string, Answer & { does: string }>> = {
   a: { decision: "allow", scope: "once", does: "allow once" },
   r: { decision: "allow", scope: "run", does: "in this run" },
+  t: { decision: "allow", scope: "day", does: "for today" },
   w: { decision: "allow", scope: "always", does: "always exactly this" },
   d: { decision: "deny", scope: "once", does: "deny" },
 };
@@ -104,7 +106,7 @@ export class RequestCards {
     const [first] = this.#open;
     if (!first || this.#answering === first.id || !Object.hasOwn(answers, text)) return undefined;
     const { decision, scope } = answers[text] as Answer;
-    return first.everyTime && decision === "allow" && scope !== "once" ? undefined : { decision, scope };
+    return decision === "deny" || scopesOf(first).includes(scope) ? { decision, scope } : undefined;
   }
 
   async #send({ id, hash, tool }: Approval, answer: Answer): Promise<void> {
@@ -143,5 +145,6 @@ export class RequestCards {
 
 function saidText(result: AnswerResult, { decision, scope }: Answer): string {
   if (result.status !== "answered") return resultText(result);
-  return decision === "deny" ? "denied" : `allowed ${scope === "run" ? "in this run" : scope}`;
+  const counts: Partial<Record<AnswerScope, string>> = { run: "in this run", day: "for today" };
+  return decision === "deny" ? "denied" : `allowed ${counts[scope] ?? scope}`;
 }

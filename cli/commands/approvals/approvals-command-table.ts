@@ -39,9 +39,12 @@ export const approvalsCommand: CommandEntry = {
     },
     {
       name: "allow <id>",
-      summary: "let the call run",
+      summary: "let the call run, or the run spend more",
       options: [
-        ["--for <scope>", "also equal calls of this run, this session, or always: run, session, always"],
+        [
+          "--for <scope>",
+          "also equal calls of this run, this session, or always: run, session, always; of a budget: run, day",
+        ],
       ],
       examples: ["approvals allow c5qswrjuz3w474cd", "approvals allow c5qswrjuz3w474cd --for session"],
       load: async () => (await import("./approvals-commands.ts")).allowCall,

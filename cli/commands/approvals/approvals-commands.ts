@@ -1,4 +1,9 @@
-import type { Approval, ApprovalAnswer, LoggedCall } from "../../../shared/protocol/approvals.ts";
+import {
+  type Approval,
+  type ApprovalAnswer,
+  answerScopes,
+  type LoggedCall,
+} from "../../../shared/protocol/approvals.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
 import { showHidden } from "../../../shared/runtime/hidden-characters.ts";
 import { columns, moment, shorten } from "../../app/columns.ts";
@@ -67,9 +72,9 @@ export const showApproval: Action = async (context, { args: [id = ""] }) => {
 
 export const allowCall: Action = async (context, { args: [id = ""], options }) => {
   const scope = options.for ?? "once";
-  if (scope !== "once" && scope !== "run" && scope !== "session" && scope !== "always")
-    throw usage("--for: expected run, session or always");
-  await sendAnswer(context, id, { decision: "allow", scope });
+  const known = answerScopes.find((one) => one === scope);
+  if (!known) throw usage(`--for: expected ${answerScopes.join(", ")}`);
+  await sendAnswer(context, id, { decision: "allow", scope: known });
 };
 
 export const denyCall: Action = (context, { args: [id = "", note] }) =>

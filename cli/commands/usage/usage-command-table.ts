@@ -30,7 +30,7 @@ export const budgetCommand: CommandEntry = {
         "set limits in dollars, or as in 50000tokens; off removes one. BUDGET is an existing one, day, month, run, a kind (turn, guest, heartbeat, cron, maintenance), or agent, channel, sender, job or session, alone or as in agent:work",
       options: [
         ["--per <period>", "day, month or session (default: as before, else day)"],
-        ["--at-limit <action>", "warn, refuse, or ask: refuse until `gsv budget raise`"],
+        ["--at-limit <action>", "warn, refuse, or ask you whether to go on"],
       ],
       examples: [
         "budget set day=2 heartbeat=0.20",

@@ -1,4 +1,5 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import type { BudgetRequester } from "../../../shared/protocol/approvals.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
 import type { CacheRetention } from "../../../shared/spend/price.ts";
@@ -42,8 +43,8 @@ export interface Repeat {
 export type ModelOutcome =
   | { status: "answered"; message: AssistantMessage }
   | { status: "aborted" }
-  /** `overflow`: the conversation is too long for the model. */
-  | { status: "failed"; error: string; overflow: boolean };
+  /** `overflow`: the conversation is too long for the model. `ask`: a budget refuses it unless the owner allows more. */
+  | { status: "failed"; error: string; overflow: boolean; ask?: BudgetRequester };
 
 /** Calls a model, streaming its text. Does not throw for faults of the provider or the configuration. */
 export type CallModel = (call: ModelCall) => Promise<ModelOutcome>;

@@ -1,6 +1,6 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { boundPrice } from "../../../shared/spend/fit.ts";
-import type { CallSize, Occasion } from "../../../shared/spend/session-account.ts";
+import type { CallSize, Occasion, Refusal } from "../../../shared/spend/session-account.ts";
 import { type Measured, promptCharacters, requestTokens, totalCharacters } from "../context/context-size.ts";
 import { type Asked, askOnce } from "./ask-model.ts";
 import type { Deadline } from "./deadline.ts";
@@ -22,19 +22,19 @@ export async function paidCall(resolved: Resolved, call: ModelCall, deadline: De
     return callSize({ ...call, characters, maxTokens }, model);
   };
   const admission = account.prepared() ?? (await account.admit(occasion, size()));
-  if (admission.status === "refused") return refused(admission.error);
+  if (admission.status === "refused") return refused(admission);
   const { hold, cap, bound } = admission;
   const limited = { ...resolved, model: { ...model, maxTokens: Math.min(model.maxTokens, cap) } };
   const { asked, billed } = await untilRefused(admission, deadline, (until) =>
     askOnce(limited, cap < bound.cap ? { ...call, maxTokens: Math.min(maxTokens ?? cap, cap) } : call, until),
   );
-  const error = await admission.reserved;
+  const refusal = await admission.reserved;
   const charged =
     typeof billed === "object" && "streamedTokens" in billed
       ? { estimate: boundPrice({ ...bound, cap: Math.min(cap, billed.streamedTokens) }) }
       : billed;
   await account.charge(hold, occasion, model.cost, charged);
-  return error === undefined ? asked : refused(error);
+  return refusal === undefined ? asked : refused(refusal);
 }
 
 /** A model as prices and reports name it. */
@@ -46,7 +46,8 @@ export function priceNames({
   return { model: `${provider}/${id}`, server: baseUrl };
 }
 
-const refused = (error: string) => ({ status: "failed", error, overflow: false }) as const;
+const refused = ({ error, ask }: Refusal) =>
+  ({ status: "failed", error, overflow: false, ...(ask ? { ask } : {}) }) as const;
 
 /** A call's size. `maxTokens`: of its answer, unless that is the model's own limit. */
 interface Planned extends Pick<ModelCall, "cacheRetention"> {
@@ -72,7 +73,7 @@ export function callSize(
 
 /** Does the work; its deadline also ends when the reservation fails. */
 async function untilRefused<T>(
-  { reserved }: { reserved: Promise<string | undefined> },
+  { reserved }: { reserved: Promise<Refusal | undefined> },
   deadline: Deadline,
   work: (deadline: Deadline) => Promise<T>,
 ): Promise<T> {
@@ -81,7 +82,7 @@ async function untilRefused<T>(
   if (deadline.signal.aborted) end();
   deadline.signal.addEventListener("abort", end);
   reserved.then(
-    (error) => error === undefined || end(),
+    (refusal) => refusal === undefined || end(),
     () => end(),
   );
   try {

@@ -64,7 +64,7 @@ export async function actOnAnswers(
     remove(["run", "retryAt"]),
     remove(["run", "sent"]),
   ]);
-  for (const { one, end } of after) await record(agent, writer, run, one, end);
+  for (const { one, end } of after) await recordUse(agent, writer, run, one, "isVoid" in end);
 }
 
 function withoutAnswered({ pending }: Run): Run["pending"] {
@@ -138,17 +138,17 @@ function deniedText({ note }: ApprovalAnswer): string {
 }
 
 /** Logs what an answer led to, and reports a call that does not run. */
-async function record(
+export async function recordUse(
   agent: Agent,
   writer: SessionWriter,
   run: Run,
   one: WaitingRequest,
-  end: Consequence,
+  isVoid: boolean,
 ): Promise<void> {
   const { id, answer } = one.approval;
   const { sessionKey } = writer;
   log("approval.used", { sessionKey, runId: run.runId, id, callId: one.callId, decision: answer?.decision });
-  if ("error" in end && end.isVoid) await closeRequests(agent, writer, run, [one], "void", answer);
+  if (isVoid) await closeRequests(agent, writer, run, [one], "void", answer);
   // The method that a client calls tells the others.
   else if (answer && !answer.by.startsWith(clientName("")))
     await tellClients(agent, writer, run, [one], { state: stateOf(answer), answer });

@@ -4,6 +4,7 @@ import { findGrantFor, useGrant } from "../../../shared/approvals/grants.ts";
 import { type Decision, judge, policyOf } from "../../../shared/approvals/policy.ts";
 import { countOpen } from "../../../shared/approvals/requests.ts";
 import { durationMs } from "../../../shared/configuration/duration.ts";
+import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
 import {
   type AssistantMessage,
@@ -22,7 +23,7 @@ import { isQuoted } from "./quoted-address.ts";
 import type { PlannedCall } from "./tool-calls.ts";
 
 /** Max requests that one reply opens, and that wait in all sessions. */
-const maxOpen = { reply: 5, all: 20 };
+export const maxOpen = { reply: 5, all: 20 };
 
 /** After so many denials in a run, what would be asked is refused. */
 const maxDenials = 3;
@@ -204,7 +205,7 @@ export async function checkAllowed(
   const grant: Grant = {
     ...{
       id,
-      scope: scope === "once" ? "run" : scope,
+      scope: scope === "session" || scope === "always" ? scope : "run",
       agentId: equal.agentId,
       tool: judged.tool,
       args: { ...judged.args },
@@ -253,14 +254,22 @@ function requestOf(
 ): Approval {
   const { sessionKey, run } = where;
   const hash = bindingHash(where, call, equal);
-  const waitMs = Math.min(maxWaitMs, Math.max(minWaitMs, durationMs(configuration.toolApproval.expireAfter)));
   return {
     ...{ id: idOfHash(hash), kind: "tool", state: "open", hash, sessionKey },
     ...{ runId: run.runId, step: run.step, callId: call.id },
     ...{ tool: judged.tool, args: { ...judged.args }, why, origins: [...wordsRead(run)] },
     ...(judged.node === undefined ? {} : { node: judged.node }),
     ...(everyTime ? { everyTime } : {}),
-    // A job that waits is one that runs: it ends at its time limit, and no answer counts later.
-    ...{ createdAt: now, until: now + Math.min(waitMs, Math.max(0, timeLeft(run, now))) },
+    ...{ createdAt: now, until: requestEnd(configuration, run, now) },
   };
+}
+
+/** When a new request counts as unanswered, epoch ms. A job that waits is one that runs: it ends at its time limit. */
+export function requestEnd(
+  { toolApproval }: Pick<Configuration, "toolApproval">,
+  run: Pick<Run, "task" | "startedAt">,
+  now: number,
+): number {
+  const waitMs = Math.min(maxWaitMs, Math.max(minWaitMs, durationMs(toolApproval.expireAfter)));
+  return now + Math.min(waitMs, Math.max(0, timeLeft(run, now)));
 }

@@ -8,7 +8,7 @@ import { waitingRequests } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { closeRequests } from "./ask-owner.ts";
-import { recordDecisions } from "./record-decisions.ts";
+import { recordDecisions, recordLimit } from "./record-decisions.ts";
 import { originsOfResults, toResultMessages } from "./tool-results.ts";
 
 /** What the model reads of calls without an answer: why they ended, and what is known of one that waited for nobody. */
@@ -33,6 +33,10 @@ export async function endCalls(
 ): Promise<EndedCalls> {
   if (run.phase !== "tools") return { results: [], origins: [] };
   await closeRequests(agent, { sessionKey }, run, waitingRequests(run), "withdrawn");
+  if (run.limit) {
+    await recordLimit(agent, sessionKey, run, endings[ending].why);
+    return { results: [], origins: [] };
+  }
   const cancelled = await cancelCalls(agent, nodes, sentCalls(sessionKey, run));
   const reply = (await agent.history.load(state)).at(-1);
   if (reply?.role !== "assistant") return { results: [], origins: [] };

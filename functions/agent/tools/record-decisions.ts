@@ -6,6 +6,7 @@ import {
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
 import { type Run, wordsRead } from "../../../shared/session/run.ts";
+import { requestsOf } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
 
 /**
@@ -34,4 +35,24 @@ export async function recordDecisions(
     return [{ ...call, ...decided, ...end }];
   });
   await logDecisions(table, { sessionKey, runId: run.runId, step: run.step, at, calls: logged });
+}
+
+/**
+ * Logs how a run stopped waiting at the limit of a budget. Repeated until the write that ends the wait.
+ * @param error absent: it goes on
+ */
+export async function recordLimit(
+  { table, now }: Pick<Agent, "table" | "now">,
+  sessionKey: string,
+  { limit, decisions, runId, step, ...run }: Run,
+  error?: string,
+): Promise<void> {
+  const [[callId, decided] = []] = Object.entries(decisions?.calls ?? {});
+  if (!limit || !decisions || callId === undefined || !decided) return;
+  const [{ approval } = {}] = requestsOf(run);
+  const answer = approval?.answer ? { answer: approval.answer } : {};
+  const end = error === undefined ? { ended: "ok" as const } : { ended: "error" as const, error };
+  const call = { callId, tool: limit.tool, args: "{}", origins: [...wordsRead(run)], endedAt: now() };
+  const calls = [{ ...call, ...decided, ...answer, ...end }];
+  await logDecisions(table, { sessionKey, runId, step, at: decisions.at, calls });
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { requestNode } from "../../../shared/approvals/requests.ts";
+import { pendingRequest } from "../../../shared/approvals/requests.ts";
 import { type NodeCall, nodeCallFrame } from "../../../shared/peers/node-call.ts";
 import { forgetPeer, readPeer } from "../../../shared/peers/registry.ts";
 import type { Approval } from "../../../shared/protocol/approvals.ts";
@@ -162,10 +162,7 @@ export function pendingCalls(planned: readonly PlannedCall[], now: number): Reco
         const { nodeId, process } = one.node;
         return [[id, { nodeId, tool, ...(process === undefined ? {} : { process }) }]];
       }
-      if (one.by === "owner") {
-        const { id: requestId, hash, createdAt: at, until } = one.request;
-        return [[id, { nodeId: requestNode(requestId), tool, approval: { id: requestId, hash, at, until } }]];
-      }
+      if (one.by === "owner") return [[id, pendingRequest(one.request, tool)]];
       if (one.by !== "session" || one.send.waitSeconds === 0) return [];
       const asked = askedSession(one.address, one.send, now);
       return [[id, { nodeId: answererOf(asked.sessionKey), tool, asked }]];

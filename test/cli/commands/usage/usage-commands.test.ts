@@ -54,8 +54,8 @@ describe("gsv usage", () => {
 describe("gsv budget", () => {
   it("sets a typical rule by one command, and keeps the other budgets", async () => {
     expect(await lines("budget", "set", "day=2", "heartbeat=0.20")).toEqual([
-      "run: at most $2.00 for each message; refuses until you raise it",
-      "day: $0.00 of $2.00 a day for everything; refuses until you raise it",
+      "run: at most $2.00 for each message; asks you",
+      "day: $0.00 of $2.00 a day for everything; asks you",
       "heartbeat: $0.00 of $0.20 a day for heartbeat; refuses",
       "cron: $0.00 of $2.00 a day for cron; refuses",
       "guest: $0.00 of $1.00 a day for guest; refuses",
@@ -77,8 +77,8 @@ describe("gsv budget", () => {
     await run("budget", "set", "heartbeat=0.30");
     expect(await lines("budget", "list")).toEqual([
       "heartbeat: $0.00 of $0.30 a day for heartbeat; refuses",
-      "agent-work: $0.00 of $1.00 a day for agent work; refuses until you raise it",
-      "sender: nothing of 50,000 tokens a day for each sender; refuses until you raise it",
+      "agent-work: $0.00 of $1.00 a day for agent work; asks you",
+      "sender: nothing of 50,000 tokens a day for each sender; asks you",
       "month: $0.00 of $40.00 a month for everything; warns",
       "heartbeat-month: $0.00 of $5.00 a month for heartbeat; warns",
     ]);
