@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Scope } from "../../shared/protocol/methods.ts";
-import type { TokenEntry } from "../../shared/protocol/results.ts";
+import type { TokenEntry } from "../../shared/protocol/token-results.ts";
 import { machineId } from "./machine-id.ts";
 
 /** The scopes of the token that a person's machine keeps. Administration needs a token of 15 minutes (`gsv admin`). */

@@ -3,11 +3,12 @@ import { accountSettings, isOwnAccount, ownValue } from "../../shared/channels/a
 import { bridgeId } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
 import { admitAnonymous } from "../../shared/peers/anonymous-sockets.ts";
+import { redeemCode } from "../../shared/peers/codes.ts";
 import { checkPlace } from "../../shared/peers/node-place.ts";
 import { isGatewayName, nodeTools } from "../../shared/peers/nodes.ts";
 import { claimId } from "../../shared/peers/peer-ids.ts";
 import { bindPeer, type ConnectionRecord, type Mode, type PeerRecord } from "../../shared/peers/registry.ts";
-import { revoked, type TokenHolder } from "../../shared/peers/tokens.ts";
+import { createDeviceToken, revoked, revokeToken, type TokenHolder } from "../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { events } from "../../shared/protocol/events.ts";
 import { protocolVersion, transferCapability } from "../../shared/protocol/frames.ts";
@@ -23,6 +24,12 @@ import { failDeferred } from "./calls/deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
 import { tellEnd, tellNodeChange } from "./socket-lifecycle.ts";
 
+/** A peer that has connected, and the answer to its `connect`. */
+interface Connected {
+  caller: Caller;
+  hello: HelloOk;
+}
+
 /**
  * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
  * closed.
@@ -34,9 +41,44 @@ export async function connectPeer(
   gateway: Gateway,
   record: ConnectionRecord,
   params: ConnectParams,
-): Promise<{ caller: Caller; hello: HelloOk }> {
+): Promise<Connected> {
+  const { token, code } = params.auth ?? {};
+  if (code !== undefined) return pairDevice(gateway, record, params, code);
+  return registerSocket(gateway, record, params, await authenticate(gateway, record, token));
+}
+
+/** Connects a client by a code, for which it gets a token. @throws PeerError as `connectPeer`, 401 for a wrong code */
+async function pairDevice(
+  gateway: Gateway,
+  record: ConnectionRecord,
+  params: ConnectParams,
+  typed: string,
+): Promise<Connected> {
+  const { table, now } = gateway;
+  // A code is good once, so a `connect` that cannot succeed must not consume it.
+  checkVersion(params);
+  if (params.client.mode !== "client")
+    throw new PeerError(code.forbidden, "auth.code: only for the mode client");
+  if (params.auth?.token !== undefined || record.tokenId !== undefined)
+    throw new PeerError(code.badRequest, "auth.code: this socket has a token already");
+  const { scopes, name = params.client.platform } = await redeemCode(table, typed, now());
+  const { token, id, until } = await createDeviceToken(table, { name: name || "browser", scopes }, now());
+  try {
+    const { caller, hello } = await registerSocket(gateway, record, params, { id, scopes, until });
+    return { caller, hello: { ...hello, auth: { token, id, scopes, expiresAt: until } } };
+  } catch (error) {
+    await revokeToken(table, id, now());
+    throw error;
+  }
+}
+
+async function registerSocket(
+  gateway: Gateway,
+  record: ConnectionRecord,
+  params: ConnectParams,
+  holder: Omit<TokenHolder, "name">,
+): Promise<Connected> {
   const { connectionId } = record;
-  const holder = await authenticate(gateway, record, params.auth?.token);
   checkVersion(params);
   const mode = checkMode(params, holder);
   const announced = mode === "node" ? readAnnouncedNode(params) : undefined;
@@ -98,12 +140,20 @@ export async function connectPeer(
     await resumeTransfers(gateway, { mode, id }).catch((error) =>
       logError("transfer.unresumed", error, { peerId: id }),
     );
-  return { caller, hello: helloOf(caller) };
+  return { caller, hello: helloOf(gateway, caller) };
 }
 
-function helloOf({ connectionId, scopes }: Caller): HelloOk {
+function helloOf({ pageOrigins: [page] }: Gateway, { connectionId, scopes }: Caller): HelloOk {
   const server = { version: packageFile.version, connectionId };
-  return { type: "hello-ok", protocol: protocolVersion, server, features: { methods, events }, scopes };
+  const own = page === undefined ? {} : { page };
+  return {
+    type: "hello-ok",
+    protocol: protocolVersion,
+    server,
+    features: { methods, events },
+    scopes,
+    ...own,
+  };
 }
 
 /**

@@ -134,16 +134,20 @@ function remember(gateway: Gateway, caller: Caller): void {
   gateway.connected.set(caller.connectionId, caller);
 }
 
+/** Connects a peer. The first wrong token closes the socket; wrong codes are typed, so they count as other frames. */
 async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: RequestFrame): Promise<void> {
   const { connectionId } = record;
+  let isCode = false;
   try {
-    const { caller, hello } = await connectPeer(gateway, record, parseParams("connect", frame.params));
+    const params = parseParams("connect", frame.params);
+    isCode = params.auth?.code !== undefined;
+    const { caller, hello } = await connectPeer(gateway, record, params);
     remember(gateway, caller);
     await respond(gateway, connectionId, okFrame<"connect">(frame.id, hello));
     await welcome(gateway, caller);
   } catch (error) {
     if (!(error instanceof PeerError)) logError("connect.failed", error, { connectionId });
-    if (error instanceof PeerError && error.code === code.unauthorized) {
+    if (error instanceof PeerError && error.code === code.unauthorized && !isCode) {
       return refuse(gateway, connectionId, frame.id, error, record.openedAt);
     }
     await respond(gateway, connectionId, errorFrame(frame.id, errorShape(error)));

@@ -44,6 +44,8 @@ export interface Gateway extends AccountTools {
   pause: World["pause"];
   /** Whether sockets without an Authorization header are refused. */
   requiresHeader: boolean;
+  /** Origins of the gateway's own web page. */
+  pageOrigins: readonly string[];
 }
 
 /** A peer that has connected. */

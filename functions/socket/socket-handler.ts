@@ -107,6 +107,7 @@ function createGateway(world: World): Gateway {
     connected: new Map(),
     closing: {},
     requiresHeader: world.requiresHeader ?? false,
+    pageOrigins: world.pageOrigins ?? [],
     now,
     pause: world.pause,
   };

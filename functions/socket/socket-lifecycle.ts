@@ -23,7 +23,7 @@ const closeAgainMs = 5000;
 /**
  * Handles the route `$connect`. Checks the token in the Authorization header. A socket without the header has
  * `authTimeoutMs` to send a token in `connect`, unless the stage requires the header. A web page, which is recognized by its
- * origin, may connect only if `allowedOrigins` contains that.
+ * origin, may connect only if it is the gateway's own or `allowedOrigins` contains its origin.
  * @param socket `openedAt` in epoch ms, by API Gateway's clock
  * @returns the HTTP status of the upgrade: 200, 401 or 403
  */
@@ -32,16 +32,18 @@ export async function openSocket(
   { connectionId, openedAt }: AnonymousSocket,
   { token, origin }: { token?: string | undefined; origin?: string | undefined },
 ): Promise<number> {
-  if (origin !== undefined) {
-    const { allowedOrigins } = await gateway.configuration.load();
-    if (!allowedOrigins.includes(origin.toLowerCase())) return refuseSocket(connectionId, 403);
-  }
+  if (origin !== undefined && !(await isAllowedOrigin(gateway, origin.toLowerCase())))
+    return refuseSocket(connectionId, 403);
   if (token === undefined) return openWithoutToken(gateway, { connectionId, openedAt });
   const holder = await gateway.tokens.verify(token);
   if (!holder) return refuseSocket(connectionId);
   const { id: tokenId, name: _name, ...rights } = holder;
   await openConnection(gateway.table, { connectionId, openedAt, tokenId, ...rights });
   return 200;
+}
+
+async function isAllowedOrigin({ pageOrigins, configuration }: Gateway, origin: string): Promise<boolean> {
+  return pageOrigins.includes(origin) || (await configuration.load()).allowedOrigins.includes(origin);
 }
 
 async function openWithoutToken(gateway: Gateway, socket: AnonymousSocket): Promise<number> {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
 import { type Scope, scopes } from "../protocol/methods.ts";
-import type { TokenEntry } from "../protocol/results.ts";
+import type { TokenEntry } from "../protocol/token-results.ts";
 import { absent, all, exists, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, succeeds, type Table } from "../world/world.ts";
 import { hidePeersOf } from "./registry.ts";
@@ -22,14 +22,20 @@ const lastUsedStepMs = 60_000;
 /** A token with the scope admin is valid for this long, in milliseconds. Those of earlier versions do not expire. */
 export const adminTokenMs = 15 * 60_000;
 
+/** A device's token is valid for this long after its last use, in milliseconds. */
+export const deviceTokenMs = 90 * 86_400_000;
+
 /** TTL of a revoked token's record, in seconds. A token without a record is refused as a revoked one is. */
 const revokedSeconds = 30 * 86_400;
 
 /** The identity and rights of a verified token. */
-export type TokenHolder = Omit<TokenEntry, "createdAt" | "lastUsedAt">;
+export type TokenHolder = Omit<TokenEntry, "createdAt" | "lastUsedAt" | "device">;
 
 /** The name, scopes and binding of a new token. */
 export type TokenPurpose = Pick<TokenEntry, "name" | "channel" | "accountId"> & { scopes: readonly Scope[] };
+
+/** A token's entry and the token itself, which is not stored. */
+type NewToken = TokenEntry & { token: string };
 
 /**
  * Creates a token; only its secret's SHA-256 is stored. A token with the scope admin expires after `adminTokenMs`.
@@ -40,30 +46,71 @@ export async function createToken(
   table: Table,
   { name, scopes, channel, accountId = "default" }: TokenPurpose,
   now: number,
-): Promise<TokenEntry & { token: string }> {
-  const id = Array.from(randomBytes(idLength), (byte) => idAlphabet[byte & 31]).join("");
+): Promise<NewToken> {
+  const id = randomLetters(idLength);
   await refuseTaken(table, name, id, now);
-  const secret = randomBytes(secretBytes).toString("base64url");
-  const bound: Pick<TokenEntry, "channel" | "accountId"> =
-    channel === undefined ? {} : { channel, accountId };
-  const until = scopes.includes("admin") ? now + adminTokenMs : undefined;
-  const end = until === undefined ? {} : { until };
-  const record = { name, scopes: [...scopes], createdAt: now, ...end, ...bound };
-  const item: Item = { hash: hash(secret).toString("hex"), ...(record as unknown as Item) };
-  if (until !== undefined) item.expiresAt = Math.ceil(until / 1000);
-  await table.put({ ...item, pk: partition, sk: id }, absent("pk"));
+  const bound = channel === undefined ? {} : { channel, accountId };
+  const end = scopes.includes("admin") ? { until: now + adminTokenMs } : {};
+  const created = await storeToken(table, {
+    id,
+    name,
+    scopes: [...scopes],
+    createdAt: now,
+    ...end,
+    ...bound,
+  });
   // When two tokens with one name are created at the same time, the one written last sees the other here.
   await refuseTaken(table, name, id, now).catch(async (error: unknown) => {
     await table.delete({ pk: partition, sk: id });
     throw error;
   });
-  return { id, token: `gsv_${id}_${secret}`, ...record };
+  return created;
+}
+
+/**
+ * Creates the token of a device, such as a browser, which expires `deviceTokenMs` after its last use. Its id follows a name
+ * that another token has.
+ * @param now epoch milliseconds
+ */
+export async function createDeviceToken(
+  table: Table,
+  { name, scopes }: { name: string; scopes: readonly Scope[] },
+  now: number,
+): Promise<NewToken & { until: number }> {
+  const id = randomLetters(idLength);
+  const unique = (await findNamed(table, name, now)) === undefined ? name : `${name} (${id})`;
+  const times = { createdAt: now, lastUsedAt: now, until: now + deviceTokenMs };
+  return storeToken(table, { id, name: unique, scopes: [...scopes], ...times, device: true });
+}
+
+async function storeToken<E extends TokenEntry>(table: Table, entry: E): Promise<E & { token: string }> {
+  const { id, ...record } = entry;
+  const secret = randomBytes(secretBytes).toString("base64url");
+  const item: Item = { hash: hash(secret).toString("hex"), ...(record as unknown as Item) };
+  if (entry.until !== undefined) item.expiresAt = Math.ceil(entry.until / 1000);
+  await table.put({ ...item, pk: partition, sk: id }, absent("pk"));
+  return { ...entry, token: `gsv_${id}_${secret}` };
+}
+
+/** Random letters and digits of five bits each, without those that look alike. */
+export function randomLetters(length: number): string {
+  return Array.from(randomBytes(length), (byte) => idAlphabet[byte & 31]).join("");
+}
+
+/** The token with this name, upper and lower case alike, other than `id`. */
+async function findNamed(
+  table: Table,
+  name: string,
+  now: number,
+  id?: string,
+): Promise<TokenEntry | undefined> {
+  const isSame = (token: TokenEntry) => token.name.toLowerCase() === name.toLowerCase() && token.id !== id;
+  return (await listTokens(table, now)).find(isSame);
 }
 
 /** @throws PeerError 409 when a token other than `id` has this name */
 async function refuseTaken(table: Table, name: string, id: string, now: number): Promise<void> {
-  const same = (token: TokenEntry) => token.name.toLowerCase() === name.toLowerCase() && token.id !== id;
-  const taken = (await listTokens(table, now)).find(same);
+  const taken = await findNamed(table, name, now, id);
   if (!taken) return;
   const message = `name: the token ${taken.id} is already named "${taken.name}"; choose another name, or revoke it (\`gsv token revoke ${taken.id}\`)`;
   throw new PeerError(code.conflict, message);
@@ -120,10 +167,12 @@ export function createTokenVerifier(table: Table, now: () => number): TokenVerif
       if (id === "") return undefined;
       const item = await findGood(table, id, now());
       if (!item || !timingSafeEqual(Buffer.from(String(item.hash), "hex"), hash(secret))) return undefined;
-      const { createdAt: _createdAt, lastUsedAt = 0, ...holder } = readRecord(item);
-      const isDue = now() - lastUsedAt >= lastUsedStepMs;
-      if (isDue && !(await recordUse(table, id, now()))) return undefined;
-      return holder;
+      const { createdAt: _createdAt, lastUsedAt = 0, device, ...holder } = readRecord(item);
+      const at = now();
+      const renewed = device ? { until: at + deviceTokenMs } : {};
+      const isDue = at - lastUsedAt >= lastUsedStepMs;
+      if (isDue && !(await recordUse(table, id, at, renewed.until))) return undefined;
+      return isDue ? { ...holder, ...renewed } : holder;
     },
   };
 }
@@ -145,12 +194,13 @@ function isGood({ hash, revokedAt, until }: Item, now: number): boolean {
 const isStillGood = all(exists("hash"), absent("revokedAt"));
 
 /**
- * @returns false when the token was revoked meanwhile; other errors are ignored, because the time is only
- * informational
+ * @param until the new end of a device's token; epoch ms
+ * @returns false when the token was revoked meanwhile; other errors are ignored: the next use is recorded again
  */
-async function recordUse(table: Table, id: string, at: number): Promise<boolean> {
+async function recordUse(table: Table, id: string, at: number, until?: number): Promise<boolean> {
+  const renewal = until === undefined ? [] : [set("until", until), set("expiresAt", Math.ceil(until / 1000))];
   try {
-    await table.update({ pk: partition, sk: id }, [set("lastUsedAt", at)], isStillGood);
+    await table.update({ pk: partition, sk: id }, [set("lastUsedAt", at), ...renewal], isStillGood);
     return true;
   } catch (error) {
     return !(error instanceof ConditionFailed);
@@ -166,6 +216,7 @@ function readRecord(item: Item): TokenEntry {
     createdAt: Number(item.createdAt),
     ...(item.lastUsedAt === undefined ? {} : { lastUsedAt: Number(item.lastUsedAt) }),
     ...(item.until === undefined ? {} : { until: Number(item.until) }),
+    ...(item.device === undefined ? {} : { device: true }),
     ...(item.channel === undefined
       ? {}
       : { channel: String(item.channel), accountId: String(item.accountId) }),

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { approvalParams } from "./approvals.ts";
 import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
+import { deviceParams } from "./devices.ts";
 import { code, PeerError } from "./errors.ts";
 import { dreamParams, memoryParams } from "./memory-schemas.ts";
 import { exportFormats, importFormats, objectTypes } from "./objects.ts";
@@ -354,6 +355,7 @@ export const methodParams = {
     bytes: count(1, Number.MAX_SAFE_INTEGER),
     kind: v.optional(v.picklist(["params", "media"]), "params"),
   }),
+  ...deviceParams,
   "token.create": v.object({
     name: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(64)),
     scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.minLength(1)), ["client"]),

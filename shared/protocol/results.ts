@@ -17,6 +17,7 @@ import type {
   RunOutcome,
   SessionEntry,
 } from "./session-results.ts";
+import type { TokenResults } from "./token-results.ts";
 import type { UsageResults } from "./usage.ts";
 import type { WorkspaceHistoryResults } from "./workspace-history-schemas.ts";
 
@@ -31,6 +32,10 @@ export interface HelloOk {
   features: { methods: readonly string[]; events: readonly string[] };
   /** The scopes of the peer's token. Gateways of earlier versions do not send them. */
   scopes?: Scope[];
+  /** The origin of the gateway's web page, such as `https://gsv.example`. Absent: it has none. */
+  page?: string;
+  /** The token that the device gets for its code, sent only once. `expiresAt`: unless it is used before; epoch ms. */
+  auth?: { token: string; id: string; scopes: Scope[]; expiresAt: number };
 }
 
 /** The directives found in a message. */
@@ -170,26 +175,6 @@ export interface ExportPage {
   next?: string;
 }
 
-/** An access token without its secret. Times are epoch ms. */
-export interface TokenEntry {
-  id: string;
-  name: string;
-  scopes: Scope[];
-  createdAt: number;
-  lastUsedAt?: number;
-  /** When it expires. Absent: never. */
-  until?: number;
-  /** The only channel and account that a bridge's token is valid for. */
-  channel?: string;
-  accountId?: string;
-}
-
-/** A token and the number of clients, nodes and channels that are connected with it. */
-export type ListedToken = TokenEntry & { connections: number };
-
-/** A token with the scope admin that does not expire, and the ids of the nodes that are connected with it. */
-export type StandingToken = TokenEntry & { nodes: string[] };
-
 /** An upload of a payload that is too large for a frame. */
 export interface Upload {
   /**
@@ -294,7 +279,8 @@ interface ResultTable
     WorkspaceHistoryResults,
     MemoryResults,
     DreamResults,
-    UsageResults {
+    UsageResults,
+    TokenResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
   "chat.result": RunOutcome & { runId: string };
@@ -388,10 +374,6 @@ interface ResultTable
   /** Newest first. */
   "cron.runs": { runs: CronRun[]; count: number };
   "payload.upload": Upload;
-  "token.create": TokenEntry & { token: string };
-  "token.list": { tokens: ListedToken[] };
-  "token.standing": { tokens: StandingToken[] };
-  "token.revoke": { revoked: true; id: string };
 }
 
 /** The result of a method. */

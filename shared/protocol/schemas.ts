@@ -157,7 +157,9 @@ export const connectParams = v.object({
   tools: v.optional(v.pipe(v.array(toolDefinitionField), v.maxLength(128))),
   /** `nodeRuntimeField`, checked only for nodes: its errors have a separate code (103). */
   nodeRuntime: v.optional(v.unknown()),
-  auth: v.optional(v.object({ token: v.optional(v.string()) })),
+  auth: v.optional(
+    v.object({ token: v.optional(v.string()), code: v.optional(v.pipe(v.string(), v.maxLength(64))) }),
+  ),
   capabilities: v.optional(v.array(v.string())),
 });
 export type ConnectParams = v.InferOutput<typeof connectParams>;

@@ -23,6 +23,8 @@ export interface Environment {
   webhookUrl?: string;
   /** Any value: refuse sockets without an Authorization header. Only for the socket function. */
   requireHeader?: string;
+  /** Origins of the web page, separated by commas. Only for the socket function. */
+  pageOrigins?: string;
 }
 
 const variables: Record<keyof Required<Environment>, string> = {
@@ -37,9 +39,10 @@ const variables: Record<keyof Required<Environment>, string> = {
   webSocketApiEndpoint: "WEBSOCKET_API_ENDPOINT",
   webhookUrl: "WEBHOOK_URL",
   requireHeader: "REQUIRE_HEADER",
+  pageOrigins: "PAGE_ORIGINS",
 };
 
-const optional = new Set([variables.webhookUrl, variables.requireHeader]);
+const optional = new Set([variables.webhookUrl, variables.requireHeader, variables.pageOrigins]);
 
 /**
  * Reads and checks the environment.

@@ -24,6 +24,8 @@ export interface World {
   webhookUrl?: string;
   /** The WebSocket API's address, to which peers connect. */
   gatewayUrl: string;
+  /** Origins of the gateway's own web page, which may open sockets. The first one is sent in `hello-ok`. */
+  pageOrigins?: readonly string[];
   /** True when the stage refuses sockets without an Authorization header. */
   requiresHeader?: boolean;
   /** Epoch milliseconds. */

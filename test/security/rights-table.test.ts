@@ -196,6 +196,8 @@ const attempts: Record<string, Attempt> = {
   "change the configuration (`config.set`)": method("config.set", { path: "userTimezone", value: "UTC" }),
   "let senders in (`pair.approve`)": method("pair.approve", { channel, senderId: "gail" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
+  "let in a device (`code.create`)": method("code.create", {}),
+  "revoke a device (`device.revoke`)": method("device.revoke", { id: "none" }),
   "answer a tool call (`tool.result`)": method("tool.result", { callId: "none", result: "x" }),
   "tell which programs a machine has (`node.probe.result`)": method("node.probe.result", {
     probeId: "none",

@@ -108,7 +108,7 @@ function steady(value: unknown, name = ""): unknown {
     );
   if (typeof value === "number") return value < 10 && !/ms$/i.test(name) ? value : "number";
   if (typeof value !== "string") return value;
-  return !/(id|token|url|sha)$/i.test(name) && /^\D{0,40}$/.test(value) ? value : "text";
+  return !/(id|token|url|sha|code|short)$/i.test(name) && /^\D{0,40}$/.test(value) ? value : "text";
 }
 
 describe.each(versions)("the %s release", (version) => {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { listPeers } from "../../shared/peers/registry.ts";
 import { adminTokenMs } from "../../shared/peers/tokens.ts";
-import type { HelloOk, ListedToken } from "../../shared/protocol/results.ts";
+import type { HelloOk } from "../../shared/protocol/results.ts";
+import type { ListedToken } from "../../shared/protocol/token-results.ts";
 import { clientParams, nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
 import { standingAdmin } from "../support/standing-admin.ts";

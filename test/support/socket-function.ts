@@ -9,7 +9,7 @@ import type { State } from "./state.ts";
 /** An instance of the socket function with its own caches. */
 export interface SocketFunction {
   /** The route `$connect`. @returns the status of the upgrade */
-  open(connectionId: string, token?: string): Promise<number>;
+  open(connectionId: string, token?: string, origin?: string): Promise<number>;
   /** The route `$disconnect`. */
   end(connectionId: string): Promise<void>;
   /** Sends one request. @returns its response; undefined if none was sent */
@@ -32,8 +32,8 @@ export interface SocketWorld {
   /** What happens while a function waits. */
   meanwhile: { act(): Promise<unknown> };
   now(): number;
-  /** Starts a cold instance. @param table replaces the world's own */
-  start(table?: Table): SocketFunction;
+  /** Starts a cold instance. @param table replaces the world's own, as do the fields of `other` */
+  start(table?: Table, other?: Partial<World>): SocketFunction;
   token(scopes: readonly Scope[]): Promise<{ id: string; token: string }>;
   isClosed(connectionId: string): boolean;
   /** The events that a socket received, except for the notice of its closing. */
@@ -92,7 +92,7 @@ export function openSocketWorld(state: State): SocketWorld {
     clock,
     meanwhile,
     now,
-    start: (table = state.table) => start({ ...world, table }, posted),
+    start: (table = state.table, other = {}) => start({ ...world, table, ...other }, posted),
     token: (scopes) => createToken(state.table, { name: `token ${++named}`, scopes }, now()),
     isClosed: (connectionId) => closed.has(connectionId),
     events: (connectionId) =>
@@ -113,8 +113,11 @@ function start(world: World, posted: ReadonlyMap<string, readonly Frame[]>): Soc
     return handler({ requestContext, ...rest } as never, {} as Context);
   };
   return {
-    async open(connectionId, token) {
-      const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    async open(connectionId, token, origin) {
+      const headers = {
+        ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+        ...(origin === undefined ? {} : { Origin: origin }),
+      };
       return (await invoke("$connect", connectionId, { headers })).statusCode;
     },
     async end(connectionId) {

@@ -1,5 +1,5 @@
 import { type Scope, scopes } from "../../../shared/protocol/methods.ts";
-import type { ListedToken, TokenEntry } from "../../../shared/protocol/results.ts";
+import type { ListedToken, TokenEntry } from "../../../shared/protocol/token-results.ts";
 import { columns, moment } from "../../app/columns.ts";
 import { usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";

@@ -14,7 +14,7 @@ import { objectMethods } from "./objects.ts";
 import { searchMethods } from "./search.ts";
 import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
-import { tokenMethods } from "./tokens.ts";
+import { deviceMethods, tokenMethods } from "./tokens.ts";
 import { toolMethods } from "./tools.ts";
 import { payloadMethods, transferMethods } from "./transfer.ts";
 import { usageMethods } from "./usage.ts";
@@ -47,5 +47,6 @@ export const methodTable: MethodTable = {
   ...cronMethods,
   ...approvalMethods,
   ...payloadMethods,
+  ...deviceMethods,
   ...tokenMethods,
 };

@@ -1,0 +1,20 @@
+import * as v from "valibot";
+import { count, idField } from "./schemas.ts";
+
+/** Scopes that a device can get for a code. */
+export const deviceScopes = ["client", "approve"] as const;
+
+/** The params of the methods for devices that connect by a code. */
+export const deviceParams = {
+  "code.create": v.optional(
+    v.object({
+      scopes: v.optional(v.pipe(v.array(v.picklist(deviceScopes)), v.minLength(1))),
+      name: v.optional(v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(64))),
+      seconds: v.optional(count(10, 600), 600),
+      short: v.optional(v.boolean(), false),
+    }),
+    { seconds: 600, short: false },
+  ),
+  "device.list": v.optional(v.object({}), {}),
+  "device.revoke": v.object({ id: idField }),
+} as const;
