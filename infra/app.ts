@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { App, type AppProps } from "aws-cdk-lib";
 import featureFlags from "aws-cdk-lib/recommended-feature-flags.json" with { type: "json" };
-import { bundleFunction, bundleTarget } from "./bundle.ts";
-import { functionNames } from "./permissions.ts";
+import { bundleFunctions } from "./bundle.ts";
 import { GsvStack } from "./stack.ts";
 import { readSettings } from "./stage-settings.ts";
 
@@ -32,7 +31,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 try {
   // Every CDK command runs this file first, even `bootstrap` and `destroy`. Bundling here avoids outdated bundles.
-  for (const name of functionNames) await bundleFunction(bundleTarget(root, name), "silent");
+  await bundleFunctions(root, "silent");
   createApp(join(root, "dist", "functions")).app.synth();
 } catch (error) {
   // The message is enough: CDK would print a long stack trace before it.

@@ -1,8 +1,9 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build, type LogLevel, type Metafile } from "esbuild";
+import * as esbuild from "esbuild";
 import { nodeBundle } from "../shared/build/node-bundle.mjs";
+import { bundlePage } from "../shared/build/page-bundle.mjs";
 import { type FunctionName, functionNames } from "./permissions.ts";
 
 /** Input and output paths of a bundle. */
@@ -30,10 +31,10 @@ export interface BundleSize {
  */
 export async function bundleFunction(
   { entry, outDir, metaFile }: BundleTarget,
-  logLevel: LogLevel = "warning",
+  logLevel: esbuild.LogLevel = "warning",
 ): Promise<BundleSize> {
   await rm(outDir, { recursive: true, force: true });
-  const { metafile } = await build({
+  const { metafile } = await esbuild.build({
     ...nodeBundle,
     entryPoints: { handler: entry },
     outdir: outDir,
@@ -46,7 +47,7 @@ export async function bundleFunction(
   return sizeOf(metafile);
 }
 
-function sizeOf({ outputs }: Metafile): BundleSize {
+function sizeOf({ outputs }: esbuild.Metafile): BundleSize {
   const names = Object.keys(outputs);
   const entry = names.find((name) => basename(name) === "handler.mjs");
   const loaded = new Set<string>();
@@ -70,13 +71,26 @@ export function bundleTarget(root: string, name: FunctionName): BundleTarget {
   };
 }
 
+/**
+ * Bundles the functions of the project, and the console's page into the bundle of the function that serves it.
+ * @throws esbuild's BuildFailure
+ */
+export async function bundleFunctions(
+  root: string,
+  logLevel?: esbuild.LogLevel,
+): Promise<[FunctionName, BundleSize][]> {
+  const sizes: [FunctionName, BundleSize][] = [];
+  for (const name of functionNames)
+    sizes.push([name, await bundleFunction(bundleTarget(root, name), logLevel)]);
+  await bundlePage(esbuild, root, join(bundleTarget(root, "page").outDir, "page"));
+  return sizes;
+}
+
 async function main(): Promise<void> {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const kilobytes = (bytes: number) => `${Math.ceil(bytes / 1024)} KB`;
-  for (const name of functionNames) {
-    const { entryBytes, totalBytes } = await bundleFunction(bundleTarget(root, name));
+  for (const [name, { entryBytes, totalBytes }] of await bundleFunctions(root))
     console.log(`${name}: entry ${kilobytes(entryBytes)}, total ${kilobytes(totalBytes)}`);
-  }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

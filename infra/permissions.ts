@@ -3,7 +3,7 @@
  * needs it.
  */
 
-export const functionNames = ["socket", "webhook", "timer", "agent", "openai"] as const;
+export const functionNames = ["socket", "webhook", "timer", "agent", "openai", "page"] as const;
 export type FunctionName = (typeof functionNames)[number];
 
 /** Base ARNs of the resources below. In the stack they are CDK tokens. */
@@ -204,4 +204,6 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     { resource: "table", actions: ["dynamodb:UpdateItem"], when: partitions("FAULT") },
     ownLog,
   ],
+  // It serves files of its own bundle.
+  page: [ownLog],
 };

@@ -4,6 +4,7 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 import { Failures } from "./constructs/failures.ts";
 import { GatewayFunction } from "./constructs/gateway-function.ts";
+import { PageApi } from "./constructs/page-api.ts";
 import { Schedules } from "./constructs/schedules.ts";
 import { SocketApi } from "./constructs/socket-api.ts";
 import { Storage } from "./constructs/storage.ts";
@@ -18,6 +19,7 @@ export const memoryMegabytes: Record<FunctionName, number> = {
   timer: 256,
   agent: 512,
   openai: 256,
+  page: 256,
 };
 
 export interface GsvStackProps extends StackProps {
@@ -69,6 +71,10 @@ const shapes: Record<FunctionName, Shape> = {
     // As long as a client listens to a turn. No event is retried.
     timeout: Duration.minutes(15),
   },
+  page: {
+    description: "The console's page",
+    timeout: Duration.seconds(10),
+  },
 };
 
 /** All resources of one stage. Stages in one account and region share no resources. */
@@ -83,11 +89,7 @@ export class GsvStack extends Stack {
 
     const storage = new Storage(this, "Storage", settings);
     const failures = new Failures(this, "Failures", settings);
-    const socketApi = new SocketApi(this, "SocketApi", {
-      name,
-      messagesPerSecond: settings.messagesPerSecond,
-      connectsPerSecond: settings.connectsPerSecond,
-    });
+    const socketApi = new SocketApi(this, "SocketApi", { ...settings, name });
     const schedules = new Schedules(this, "Schedules", {
       groupName: name,
       timerFunctionArn: this.functionArn(`${name}-timer`),
@@ -134,12 +136,15 @@ export class GsvStack extends Stack {
     schedules.invokeRegularly(functions.timer.lambda);
     failures.watch(functions.timer.lambda);
     const urls = openUrls(functions);
-    functions.socket.lambda.addEnvironment("WEBHOOK_URL", urls.webhook);
-    if (settings.requireHeader) functions.socket.lambda.addEnvironment("REQUIRE_HEADER", "true");
+    const page = new PageApi(this, "PageApi", { name, page: functions.page.lambda });
+    const socket = functions.socket.lambda;
+    socket.addEnvironment("WEBHOOK_URL", urls.webhook).addEnvironment("PAGE_ORIGINS", page.origin);
+    if (settings.requireHeader) socket.addEnvironment("REQUIRE_HEADER", "true");
     publishValues(this, parameterPrefix, {
       WebSocketUrl: socketApi.url,
       WebhookUrl: urls.webhook,
       OpenaiUrl: `${urls.openai}v1`,
+      PageUrl: page.origin,
       TableName: storage.table.tableName,
       BucketName: storage.bucket.bucketName,
     });
@@ -202,6 +207,8 @@ interface PublishedValues {
   WebhookUrl: string;
   /** The base address for clients of OpenAI's API. */
   OpenaiUrl: string;
+  /** The console's page. */
+  PageUrl: string;
   TableName: string;
   BucketName: string;
 }
@@ -210,6 +217,7 @@ const parameterNames: Record<keyof PublishedValues, string> = {
   WebSocketUrl: "websocket-url",
   WebhookUrl: "webhook-url",
   OpenaiUrl: "openai-url",
+  PageUrl: "page-url",
   TableName: "table-name",
   BucketName: "bucket-name",
 };

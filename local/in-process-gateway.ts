@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { createAgentHandler } from "../functions/agent/agent-handler.ts";
 import { createOpenaiHandler } from "../functions/openai/openai-handler.ts";
+import { createPageHandler } from "../functions/page/page-handler.ts";
 import { createSocketHandler } from "../functions/socket/socket-handler.ts";
 import { createTimerHandler } from "../functions/timer/timer-handler.ts";
 import { createWebhookHandler } from "../functions/webhook/webhook-handler.ts";
@@ -22,6 +24,7 @@ import {
 } from "./lambda/host.ts";
 import { startListeners } from "./listeners.ts";
 import { type Machine, type MachineOptions, openMachine } from "./machine.ts";
+import { pageFolder } from "./page-folder.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 import { dropLeases } from "./world/dead-leases.ts";
 import { openLocalWorld } from "./world/local-world.ts";
@@ -48,6 +51,8 @@ export interface LocalGateway {
   webhook: string;
   /** Base address for clients of OpenAI's API, which ends in `/v1`. */
   openai: string;
+  /** Origin of the console's page, without a trailing slash. */
+  page: string;
   /** The stores of the data folder and the host of the functions. */
   machine: Machine;
   /** The outside world of the functions. */
@@ -78,16 +83,21 @@ const retryDelaysMs = [1000, 2000];
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
   const { port, limits, answerHttp, hosts = [] } = options;
   const named = options.webhookUrl === undefined ? [] : [new URL(options.webhookUrl).hostname];
-  const { ws, webhook, openai } = await startListeners(machine, {
+  const { ws, webhook, openai, page } = await startListeners(machine, {
     ...{ port, limits, hosts: [...hosts, ...named] },
     answerHttp: answerHttp && (() => answerHttp),
   });
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const gatewayUrl = `${ws.url}/${names.webSocketStage}`;
-  const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, gatewayUrl, limits });
+  const pageOrigins = [page.url, page.url.replace("127.0.0.1", "localhost")];
+  const addresses = { webhookUrl, gatewayUrl, pageOrigins };
+  const world = openLocalWorld(machine, { connections: ws.connections, ...addresses, limits });
   // The host directs log lines, also those of the upgrade, to the data folder.
-  const host = startInProcessHost({ functions: createFunctions(world), log: machine.log });
+  const host = startInProcessHost({
+    functions: createFunctions(world, machine, gatewayUrl),
+    log: machine.log,
+  });
   await continueUpgrade(world.table, world.now());
   await dropLeases(machine.items, Date.now());
   machine.host.set(host);
@@ -99,6 +109,7 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
     ws: gatewayUrl,
     webhook: webhook.url,
     openai: `${openai.url}/v1`,
+    page: page.url,
     machine,
     world,
     fire: (name, event) => machine.host.invoke(name, event),
@@ -107,13 +118,19 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
 }
 
 /** The functions of the stack over a world, as the in-process host runs them. */
-function createFunctions(world: World): Record<FunctionName, HostedFunction> {
+function createFunctions(world: World, { dir }: Machine, ws: string): Record<FunctionName, HostedFunction> {
+  // Presigned URLs have a port that is not known before the first one.
+  const addresses = { ws, objects: "http://127.0.0.1:*" };
   return {
     socket: { handler: createSocketHandler(world), ...stackFunctions.socket },
     webhook: { handler: createWebhookHandler(world), ...stackFunctions.webhook },
     timer: { handler: createTimerHandler(world), ...stackFunctions.timer },
     agent: { handler: createAgentHandler(world), ...stackFunctions.agent },
     openai: { handler: createOpenaiHandler(world), ...stackFunctions.openai },
+    page: {
+      handler: createPageHandler(() => pageFolder(join(dir, "page")), addresses),
+      ...stackFunctions.page,
+    },
   };
 }
 

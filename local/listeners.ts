@@ -26,6 +26,8 @@ export interface Listeners {
   ws: WebSocketEndpoint;
   webhook: Endpoint;
   openai: Endpoint;
+  /** The console. On a port of its own: an origin that it shares with nothing. */
+  page: Endpoint;
 }
 
 /** Starts the endpoints. @throws PortInUseError for `port` */
@@ -44,13 +46,14 @@ export async function startListeners(machine: Machine, options: ListenerOptions)
       answerHttp,
       onError,
     });
-  const urlOf = (name: "webhook" | "openai") =>
+  const urlOf = (name: "webhook" | "openai" | "page", pages = false) =>
     machine.open(name, (port) =>
-      startFunctionUrl({ invoke: (event) => host.invoke(name, event), port, hosts, onError }),
+      startFunctionUrl({ invoke: (event) => host.invoke(name, event), port, hosts, pages, onError }),
     );
   return {
     ws: await machine.open("ws", port === undefined ? begin : () => begin(port)),
     webhook: await urlOf("webhook"),
     openai: await urlOf("openai"),
+    page: await urlOf("page", true),
   };
 }

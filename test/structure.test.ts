@@ -6,11 +6,11 @@ import { describe, expect, it } from "vitest";
 /** A folder with more files gets a warning. It may be right: a folder is one idea, not a number of files. */
 const manyFiles = 24;
 
-const rooms = ["cli", "functions", "infra", "local", "shared", "test"];
+const rooms = ["cli", "functions", "infra", "local", "shared", "test", "web"];
 const list = ["ls-files", "--cached", "--others", "--exclude-standard", "--", ...rooms];
 const files = execFileSync("git", list, { encoding: "utf8" })
   .split("\n")
-  .filter((file) => /\.(ts|mts|mjs)$/.test(file) && existsSync(file));
+  .filter((file) => /\.(tsx?|mts|mjs)$/.test(file) && existsSync(file));
 
 /** The project's files that a file imports. */
 function importsOf(file: string): string[] {
@@ -83,7 +83,7 @@ function sameList(found: readonly string[], known: readonly string[]): void {
 }
 
 describe("imports point one way", () => {
-  it.each(["socket", "webhook", "timer", "agent", "openai"])(
+  it.each(["socket", "webhook", "timer", "agent", "openai", "page"])(
     "functions/%s imports nothing but itself and shared",
     (name) => {
       expect(
@@ -111,11 +111,30 @@ describe("imports point one way", () => {
     expect(crossings("local/world", allowed)).toEqual([]);
   });
 
+  it("web imports itself, and types of shared/protocol", () => {
+    expect(crossings("web", (target) => within(target, "shared/protocol"))).toEqual([]);
+    const ofPage = files.filter((file) => within(file, "web")).map((file) => readFileSync(file, "utf8"));
+    expect(ofPage.length).toBeGreaterThan(20);
+    const values = ofPage.flatMap((text) =>
+      [...text.matchAll(/import\s+(?!type\b)[^;]*?from "([^"]*(?:shared\/|node:)[^"]*)"/g)].map(
+        ([, from]) => from,
+      ),
+    );
+    expect(values).toEqual([]);
+  });
+
+  it("no part of the page writes HTML", () => {
+    const sinks =
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|createContextualFragment|\beval\(/;
+    const users = files.filter((file) => within(file, "web") && sinks.test(readFileSync(file, "utf8")));
+    expect(users).toEqual([]);
+  });
+
   it("what is deployed imports neither cli, local nor test", () => {
     for (const room of ["functions", "shared", "infra"]) {
       const wrong = crossings(
         room,
-        (target) => !["cli", "local", "test"].some((other) => within(target, other)),
+        (target) => !["cli", "local", "test", "web"].some((other) => within(target, other)),
       );
       expect(wrong).toEqual([]);
     }
@@ -125,7 +144,7 @@ describe("imports point one way", () => {
     for (const room of ["cli", "local"]) {
       const wrong = crossings(
         room,
-        (target) => !["functions", "test"].some((other) => within(target, other)),
+        (target) => !["functions", "test", "web"].some((other) => within(target, other)),
       ).filter(
         (crossing) =>
           !/^local\/in-process-gateway\.ts imports functions\/\w+\/\w+-handler\.ts/.test(crossing),

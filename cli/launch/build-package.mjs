@@ -1,17 +1,18 @@
 // @ts-check
-// Runs before `npm pack`: builds `cli/dist`, the packaged program with all its imports.
+// Runs before `npm pack`: builds `cli/dist`, the packaged program with all its imports, and the console's page.
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import * as esbuild from "esbuild";
 import { nodeBundle } from "../../shared/build/node-bundle.mjs";
+import { bundlePage } from "../../shared/build/page-bundle.mjs";
 import { leanCommander } from "./lean-commander.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = join(root, "cli", "dist");
 
 await rm(folder, { recursive: true, force: true });
-const { metafile } = await build({
+const { metafile } = await esbuild.build({
   ...nodeBundle,
   absWorkingDir: root,
   entryPoints: { launch: "cli/launch/launch-package.mjs" },
@@ -23,7 +24,9 @@ const { metafile } = await build({
   metafile: true,
   logLevel: "error",
 });
-await writeFile(join(folder, "licenses.txt"), await licenses(Object.keys(metafile.inputs)));
+const pageInputs = await bundlePage(esbuild, root, join(folder, "page"));
+const inputs = [...Object.keys(metafile.inputs), ...pageInputs];
+await writeFile(join(folder, "licenses.txt"), await licenses(inputs));
 
 /**
  * The licences of this project and of the bundled packages, which must accompany every copy.

@@ -19,6 +19,8 @@ export interface FunctionUrlOptions {
   port?: number;
   /** Names of this endpoint's hosts besides those of this machine. */
   hosts?: readonly string[];
+  /** Whether pages in a browser may send requests. Default: no. */
+  pages?: boolean;
   /** Called with the error of a failed invocation. The caller gets status 502. */
   onError?: (error: unknown) => void;
 }
@@ -43,9 +45,9 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<End
 /** Answers one request of a function URL with what the function returns for it. */
 async function answerByFunction(
   request: HttpRequest,
-  { invoke, hosts, onError }: FunctionUrlOptions,
+  { invoke, hosts, pages, onError }: FunctionUrlOptions,
 ): Promise<HttpResponse> {
-  const fault = browserFault(request.headers, { hosts });
+  const fault = browserFault(request.headers, { hosts, pages });
   if (fault !== undefined) return json(403, { message: fault });
   try {
     return toResponse(await invoke(toEvent(request)));

@@ -20,6 +20,8 @@ export interface LocalWorldOptions {
   connections: ReadonlyMap<string, Connection>;
   webhookUrl: string;
   gatewayUrl: string;
+  /** Origins of the console's page. */
+  pageOrigins?: readonly string[];
   limits?: Partial<WebSocketLimits>;
 }
 
@@ -40,6 +42,7 @@ export function openLocalWorld(machine: Machine, options: LocalWorldOptions): Wo
     },
     webhookUrl: options.webhookUrl,
     gatewayUrl: options.gatewayUrl,
+    pageOrigins: options.pageOrigins,
     now: Date.now,
     pause: openPauses(machine),
   };

@@ -25,7 +25,10 @@ export function resourceNames(template: TemplateJson): Names {
     }
     if (Type === "AWS::S3::Bucket")
       names[id] = { Ref: local.bucketName, Arn: `arn:aws:s3:::${local.bucketName}` };
-    if (Type === "AWS::ApiGatewayV2::Api") names[id] = { Ref: local.webSocketApiId };
+    if (Type === "AWS::ApiGatewayV2::Api") {
+      const isPage = Properties.ProtocolType === "HTTP";
+      names[id] = { Ref: isPage ? "page" : local.webSocketApiId, ApiEndpoint: "https://page.example" };
+    }
     if (Type === "AWS::IAM::Role" && JSON.stringify(Properties).includes("scheduler.amazonaws.com")) {
       names[id] = { Arn: local.scheduleRoleArn };
     }

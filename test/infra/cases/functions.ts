@@ -25,6 +25,7 @@ export function functionsCases(): void {
       ["timer", 256, minute],
       ["agent", 512, 15 * minute],
       ["openai", 256, 15 * minute],
+      ["page", 256, 10],
     ])("%s runs Node 24 on arm64 with %i MB for %i s", (name, MemorySize, Timeout) => {
       template.hasResourceProperties("AWS::Lambda::Function", {
         FunctionName: `gsv-local-${name}`,
@@ -64,7 +65,9 @@ export function functionsCases(): void {
           deadLetterArn: "arn:aws:sqs:us-east-1:000000000000:gsv-local-dead-letters",
           ssmPrefix: "/gsv/local",
           webSocketApiEndpoint: "https://local.execute-api.us-east-1.amazonaws.com/ws",
-          ...(isSocket ? { webhookUrl: "https://webhook.example/" } : {}),
+          ...(isSocket
+            ? { webhookUrl: "https://webhook.example/", pageOrigins: "https://page.example" }
+            : {}),
         };
         expect(readEnvironment(variables)).toEqual(environment);
         expect(Object.values(variables)).toHaveLength(Object.values(environment).length);
@@ -80,6 +83,7 @@ export function functionsCases(): void {
         "gsv-local-timer": "Terminate",
         "gsv-local-agent": "Allow",
         "gsv-local-openai": "Terminate",
+        "gsv-local-page": "Terminate",
       });
     });
 

@@ -87,15 +87,19 @@ export function iamCases(): void {
   });
 
   describe("a request", () => {
-    test.each(functionNames)("that is signed with the key of %s is checked against its role", (name) => {
-      const accessKeyId = accessKeyIdOfFunction(name);
-      const context = { "dynamodb:LeadingKeys": "FAULT" };
-      const fault = { accessKeyId, action: "dynamodb:UpdateItem", resource: table, context };
-      const allowed = roles.authorize(fault);
-      const refused = roles.authorize({ accessKeyId, action: "dynamodb:DeleteTable", resource: table });
-      expect([allowed, refused]).toEqual([true, false]);
-      expect(roles.refusals()).toEqual([expect.stringContaining(`the role of ${name}`)]);
-    });
+    // The role of the page may not even read.
+    test.each(functionNames.filter((name) => name !== "page"))(
+      "that is signed with the key of %s is checked against its role",
+      (name) => {
+        const accessKeyId = accessKeyIdOfFunction(name);
+        const context = { "dynamodb:LeadingKeys": "FAULT" };
+        const fault = { accessKeyId, action: "dynamodb:UpdateItem", resource: table, context };
+        const allowed = roles.authorize(fault);
+        const refused = roles.authorize({ accessKeyId, action: "dynamodb:DeleteTable", resource: table });
+        expect([allowed, refused]).toEqual([true, false]);
+        expect(roles.refusals()).toEqual([expect.stringContaining(`the role of ${name}`)]);
+      },
+    );
 
     test("that is signed with another key is the owner's, and allowed", () => {
       const accessKeyId = "AKIAIOSFODNN7EXAMPLE";

@@ -148,9 +148,15 @@ export function stackCases(): void {
         Name: "gsv-local",
         ProtocolType: "WEBSOCKET",
       });
-      template.resourceCountIs("AWS::ApiGatewayV2::Integration", 1);
-      const routes = Object.values(template.findResources("AWS::ApiGatewayV2::Route"));
-      const [integration = ""] = Object.keys(template.findResources("AWS::ApiGatewayV2::Integration"));
+      const [api] = Object.keys(
+        template.findResources("AWS::ApiGatewayV2::Api", { Properties: { ProtocolType: "WEBSOCKET" } }),
+      );
+      const ofApi = { Properties: { ApiId: { Ref: api } } };
+      const routes = Object.values(template.findResources("AWS::ApiGatewayV2::Route", ofApi));
+      const [integration = "", ...others] = Object.keys(
+        template.findResources("AWS::ApiGatewayV2::Integration", ofApi),
+      );
+      expect(others).toEqual([]);
       expect(routes.map(({ Properties }) => [Properties.RouteKey, Properties.Target])).toEqual(
         ["$connect", "$disconnect", "$default"].map((key) => [
           key,
@@ -159,21 +165,23 @@ export function stackCases(): void {
       );
     });
 
-    test("API Gateway may invoke the socket function for each of the routes", () => {
+    test("API Gateway may invoke the socket function for each of its routes, and the page function", () => {
       const names = resourceNames(json);
       const permissions = Object.values(
         template.findResources("AWS::Lambda::Permission", {
           Properties: { Principal: "apigateway.amazonaws.com" },
         }),
       );
-      expect(permissions.map(({ Properties }) => resolve(Properties, names))).toEqual(
-        ["$connect", "$disconnect", "$default"].map((key) => ({
-          Action: "lambda:InvokeFunction",
-          FunctionName: "arn:aws:lambda:us-east-1:000000000000:function:gsv-local-socket",
-          Principal: "apigateway.amazonaws.com",
-          SourceArn: `arn:aws:execute-api:us-east-1:000000000000:local/*${key}`,
-        })),
-      );
+      const allowed = (name: string, source: string) => ({
+        Action: "lambda:InvokeFunction",
+        FunctionName: `arn:aws:lambda:us-east-1:000000000000:function:gsv-local-${name}`,
+        Principal: "apigateway.amazonaws.com",
+        SourceArn: `arn:aws:execute-api:us-east-1:000000000000:${source}`,
+      });
+      expect(permissions.map(({ Properties }) => resolve(Properties, names))).toEqual([
+        ...["$connect", "$disconnect", "$default"].map((key) => allowed("socket", `local/*${key}`)),
+        allowed("page", "page/*/*"),
+      ]);
     });
 
     test("the API's stage is ws, and throttled", () => {
@@ -182,6 +190,27 @@ export function stackCases(): void {
         AutoDeploy: true,
         DefaultRouteSettings: { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200 },
         RouteSettings: { $connect: { ThrottlingRateLimit: 10, ThrottlingBurstLimit: 20 } },
+      });
+    });
+
+    test("every request to the HTTP API leads to the page function, at most 20 a second", () => {
+      const [api] = Object.keys(
+        template.findResources("AWS::ApiGatewayV2::Api", { Properties: { ProtocolType: "HTTP" } }),
+      );
+      template.hasResourceProperties("AWS::ApiGatewayV2::Api", {
+        Name: "gsv-local-page",
+        ProtocolType: "HTTP",
+      });
+      const ofApi = { Properties: { ApiId: { Ref: api } } };
+      const routes = Object.values(template.findResources("AWS::ApiGatewayV2::Route", ofApi));
+      expect(routes.map(({ Properties }) => [Properties.RouteKey, Properties.AuthorizationType])).toEqual([
+        ["$default", "NONE"],
+      ]);
+      template.hasResourceProperties("AWS::ApiGatewayV2::Stage", {
+        ApiId: { Ref: api },
+        StageName: "$default",
+        AutoDeploy: true,
+        DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
       });
     });
 
@@ -227,6 +256,7 @@ export function stackCases(): void {
       WebSocketUrl: ["websocket-url", "wss://local.execute-api.us-east-1.amazonaws.com/ws"],
       WebhookUrl: ["webhook-url", "https://webhook.example/"],
       OpenaiUrl: ["openai-url", "https://openai.example/v1"],
+      PageUrl: ["page-url", "https://page.example"],
       TableName: ["table-name", "gsv-local"],
       BucketName: ["bucket-name", "gsv-storage"],
     };

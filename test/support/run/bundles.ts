@@ -43,7 +43,7 @@ export async function provideBundles(project: TestProject): Promise<(() => Promi
 /** Bundles the project's functions and synthesizes the stage `local`, into `dist` and `cdk.out` of the copy. */
 async function synthesize(root: string, copy: string): Promise<void> {
   await cp(join(root, "infra"), join(copy, "infra"), { recursive: true });
-  const linked = ["functions", "shared", "node_modules", "package.json", "cdk.json"];
+  const linked = ["functions", "shared", "web", "node_modules", "package.json", "cdk.json"];
   await Promise.all(linked.map((name) => symlink(join(root, name), join(copy, name))));
   const cdk = join(copy, "node_modules", "aws-cdk", "bin", "cdk");
   await promisify(execFile)(process.execPath, [cdk, "synth", "--quiet", "--context", "stage=local"], {

@@ -1,0 +1,65 @@
+// @ts-check
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+
+/**
+ * Builds the console's page: `index.html`, hashed scripts and styles, each also compressed (`.br`, `.gz`).
+ * @param {Pick<typeof import("esbuild"), "build">} esbuild passed in, because the packaged program has the page but no esbuild
+ * @param {string} root the project's folder, absolute
+ * @param {string} folder the output folder. Its previous content is deleted.
+ * @returns {Promise<string[]>} paths of the sources, relative to `root`
+ * @throws esbuild's BuildFailure
+ */
+export async function bundlePage({ build }, root, folder) {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { page: "web/main.tsx", style: "web/style/page.css" },
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    target: ["chrome111", "firefox113", "safari16.4"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    entryNames: "[name]-[hash]",
+    chunkNames: "chunk-[name]-[hash]",
+    legalComments: "none",
+    minify: true,
+    outdir: folder,
+    write: false,
+    metafile: true,
+    logLevel: "error",
+  });
+  const built = outputFiles.map(({ path, contents }) => ({ path: relative(folder, path), contents }));
+  const named = (/** @type {RegExp} */ pattern) => built.find(({ path }) => pattern.test(path))?.path ?? "";
+  const template = await readFile(join(root, "web", "index.html"), "utf8");
+  const html = template
+    .replace("page.js", named(/^page-.*\.js$/))
+    .replace("page.css", named(/^style-.*\.css$/));
+  const copied = ["manifest.webmanifest", "icon.svg"].map(async (name) => ({
+    path: name,
+    contents: await readFile(join(root, "web", "icons", name)),
+  }));
+  const files = [
+    ...built,
+    { path: "index.html", contents: Buffer.from(html) },
+    ...(await Promise.all(copied)),
+  ];
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await Promise.all(
+    files.map(({ path, contents }) => writeCompressed(join(folder, basename(path)), contents)),
+  );
+  return Object.keys(metafile.inputs);
+}
+
+/** @param {string} path @param {Uint8Array} contents */
+async function writeCompressed(path, contents) {
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+  await Promise.all([
+    writeFile(path, contents),
+    promisify(brotliCompress)(contents, quality).then((smaller) => writeFile(`${path}.br`, smaller)),
+    promisify(gzip)(contents, { level: 9 }).then((smaller) => writeFile(`${path}.gz`, smaller)),
+  ]);
+}

@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import * as esbuild from "esbuild";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createPageHandler, type PageAnswer } from "../../functions/page/page-handler.ts";
+import { bundlePage } from "../../shared/build/page-bundle.mjs";
+import { newFolder } from "../support/run/test-folders.ts";
+
+const folder = join(newFolder(), "page");
+const addresses = { ws: "wss://abc.execute-api.eu-west-1.amazonaws.com/ws", objects: "https://b.s3.example" };
+const handler = createPageHandler(async () => folder, addresses);
+
+const context = { awsRequestId: "r" } as never;
+function ask(rawPath: string, headers: Record<string, string> = {}, method = "GET"): Promise<PageAnswer> {
+  return handler({ rawPath, headers, requestContext: { http: { method } } } as never, context);
+}
+
+const bodyOf = ({ body }: PageAnswer) => Buffer.from(body, "base64");
+let scriptPath: string;
+
+beforeAll(async () => {
+  await bundlePage(esbuild, process.cwd(), folder);
+  const html = readFileSync(join(folder, "index.html"), "utf8");
+  scriptPath = /src="([^"]+)"/.exec(html)?.[1] ?? "";
+});
+
+describe("the page function", () => {
+  it("serves the page, to be asked for again each time, and its scripts to be kept", async () => {
+    const page = await ask("/");
+    expect(page).toMatchObject({
+      statusCode: 200,
+      headers: { "content-type": "text/html; charset=utf-8", "cache-control": "no-cache" },
+    });
+    const script = await ask(scriptPath);
+    expect(script).toMatchObject({
+      statusCode: 200,
+      headers: {
+        "content-type": "text/javascript; charset=utf-8",
+        "cache-control": "public, max-age=31536000, immutable",
+      },
+    });
+    expect(bodyOf(script)).toEqual(readFileSync(join(folder, scriptPath)));
+  });
+
+  it("sends the smallest encoding that the browser accepts", async () => {
+    const plain = bodyOf(await ask(scriptPath));
+    const br = await ask(scriptPath, { "accept-encoding": "gzip, deflate, br, zstd" });
+    expect(br.headers["content-encoding"]).toBe("br");
+    expect(brotliDecompressSync(bodyOf(br))).toEqual(plain);
+    const gzip = await ask(scriptPath, { "accept-encoding": "gzip" });
+    expect(gzip.headers["content-encoding"]).toBe("gzip");
+    expect(gunzipSync(bodyOf(gzip))).toEqual(plain);
+  });
+
+  it("answers 304 to the tag of the same content", async () => {
+    const { headers } = await ask("/");
+    expect(await ask("/", { "if-none-match": headers.etag ?? "" })).toMatchObject({
+      statusCode: 304,
+      body: "",
+    });
+    expect(await ask("/", { "if-none-match": '"other"' })).toMatchObject({ statusCode: 200 });
+  });
+
+  it("says where the gateway is, and nobody may keep that", async () => {
+    const answer = await ask("/gateway.json");
+    expect(JSON.parse(answer.body)).toEqual({ ws: addresses.ws, version: expect.stringMatching(/^\d/) });
+    expect(answer.headers["cache-control"]).toBe("no-store");
+  });
+
+  it("refuses other paths, also those that leave its folder, and other methods", async () => {
+    for (const path of ["/nothing", "/../handler.mjs", "/index.html.br", "//", "/constructor"])
+      expect(await ask(path)).toMatchObject({ statusCode: 404 });
+    expect(await ask("/", {}, "POST")).toMatchObject({ statusCode: 405 });
+  });
+
+  it("sends the same protecting headers with every answer", async () => {
+    const answers = await Promise.all([ask("/"), ask("/nothing"), ask("/gateway.json"), ask("/", {}, "PUT")]);
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject({
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "cross-origin-opener-policy": "same-origin",
+      });
+      const policy = headers["content-security-policy"]?.split("; ");
+      expect(policy).toEqual(
+        expect.arrayContaining([
+          "default-src 'none'",
+          "script-src 'self'",
+          "style-src 'self'",
+          "connect-src 'self' wss://abc.execute-api.eu-west-1.amazonaws.com https://b.s3.example",
+          "frame-ancestors 'none'",
+          "require-trusted-types-for 'script'",
+        ]),
+      );
+      expect(headers["content-security-policy"]).not.toMatch(/unsafe|\*/);
+    }
+  });
+
+  it("reads the folder again after it could not be read", async () => {
+    let isBroken = true;
+    const broken = createPageHandler(async () => (isBroken ? join(folder, "absent") : folder), addresses);
+    const request = { rawPath: "/", headers: {}, requestContext: { http: { method: "GET" } } } as never;
+    expect(await broken(request, context)).toMatchObject({ statusCode: 500 });
+    isBroken = false;
+    expect(await broken(request, context)).toMatchObject({ statusCode: 200 });
+  });
+});
+
+describe("the page", () => {
+  const gzipped = () =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".gz"))
+      .map((name) => [name, readFileSync(join(folder, name)).byteLength] as const);
+
+  it("loads at most 60 KB before it is usable, and is 220 KB in all", () => {
+    const all = gzipped();
+    const first = all.filter(([name]) => !name.startsWith("chunk-"));
+    const sum = (files: typeof all) => files.reduce((bytes, [, size]) => bytes + size, 0);
+    expect(first.length).toBeGreaterThan(3);
+    expect(sum(first)).toBeLessThanOrEqual(60 * 1024);
+    expect(sum(all)).toBeLessThanOrEqual(220 * 1024);
+    expect(first.length).toBeLessThanOrEqual(6);
+  });
+
+  it("names no address but its own", () => {
+    const html = readFileSync(join(folder, "index.html"), "utf8");
+    const addresses = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address);
+    expect(addresses.length).toBeGreaterThan(3);
+    expect(addresses.filter((address) => !address?.startsWith("/") || address.startsWith("//"))).toEqual([]);
+    expect(addresses.filter((address) => !readdirSync(folder).includes(String(address).slice(1)))).toEqual(
+      [],
+    );
+  });
+});

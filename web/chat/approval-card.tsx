@@ -1,0 +1,60 @@
+import { useSignal } from "@preact/signals";
+import type { Approval, GrantScope } from "../../shared/protocol/approvals.ts";
+import type { ConsoleState } from "../state/console-state.ts";
+import { callText, questionText, reasonLines } from "./shown-text.ts";
+
+/** A request for approval, with the same text as in a terminal. In it, A allows once and D denies. */
+export function ApprovalCard({ request, state }: { request: Approval; state: ConsoleState }) {
+  const isSent = useSignal(false);
+  const answer = async (decision: "allow" | "deny", scope: GrantScope = "once") => {
+    if (isSent.value) return;
+    isSent.value = true;
+    await state.answer(request, decision, scope);
+    isSent.value = false;
+  };
+  const keyed = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const decision = { a: "allow", d: "deny" }[event.key.toLowerCase()] as "allow" | "deny" | undefined;
+    if (!decision) return;
+    event.preventDefault();
+    void answer(decision);
+  };
+  return (
+    <section
+      class="card approval"
+      role="group"
+      aria-label={questionText(request)}
+      tabIndex={0}
+      onKeyDown={keyed}
+    >
+      <h2>{questionText(request)}</h2>
+      <pre dir="ltr">{callText(request)}</pre>
+      {reasonLines(request).map((line) => (
+        <p class="small">{line}</p>
+      ))}
+      <div class="buttons">
+        <button type="button" class="primary" disabled={isSent} onClick={() => void answer("allow")}>
+          <kbd>A</kbd>llow once
+        </button>
+        <button type="button" disabled={isSent} onClick={() => void answer("deny")}>
+          <kbd>D</kbd>eny
+        </button>
+        {!request.everyTime && (
+          <button type="button" class="quiet" disabled={isSent} onClick={() => void answer("allow", "run")}>
+            Allow in this run
+          </button>
+        )}
+        {!request.everyTime && (
+          <button
+            type="button"
+            class="quiet"
+            disabled={isSent}
+            onClick={() => void answer("allow", "always")}
+          >
+            Always exactly this
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}

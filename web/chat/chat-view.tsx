@@ -1,0 +1,118 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { Icon } from "../parts/icon.tsx";
+import type { ConsoleState } from "../state/console-state.ts";
+import { ApprovalCard } from "./approval-card.tsx";
+import { Composer } from "./composer.tsx";
+import { EntryView } from "./entry-view.tsx";
+import type { FileSource } from "./message-files.tsx";
+
+/** How far from the newest entry a reader may be and still follows it, in pixels. */
+const followPixels = 80;
+
+const firstWords = [
+  "What can you do on this machine?",
+  "Summarize what changed in this folder this week.",
+  "Remind me at 17:00 to call the dentist.",
+];
+
+/** The conversation of the shown session, and the box for the next message. */
+export function ChatView({
+  state,
+  draft,
+  source,
+}: {
+  state: ConsoleState;
+  draft: { value: string };
+  source: FileSource;
+}) {
+  const log = useRef<HTMLDivElement>(null);
+  const isFollowing = useSignal(true);
+  const view = state.conversation.value;
+  const entries = view.entries.value;
+  const asked = state.asked.value;
+  const newest = () => log.current?.scrollTo({ top: log.current.scrollHeight });
+  useLayoutEffect(() => {
+    if (isFollowing.peek()) newest();
+  }, [entries, asked.length, view.waiting.value, view.isRunning.value]);
+  useEffect(() => {
+    isFollowing.value = true;
+    newest();
+  }, [view]);
+  const scrolled = () => {
+    const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = log.current ?? {};
+    isFollowing.value = scrollHeight - scrollTop - clientHeight < followPixels;
+  };
+  const earlier = async () => {
+    const before = log.current?.scrollHeight ?? 0;
+    await view.loadEarlier();
+    requestAnimationFrame(() => log.current?.scrollBy({ top: log.current.scrollHeight - before }));
+  };
+  const isEmpty = view.isLoaded.value && entries.length === 0;
+  const isWriting = view.isRunning.value && entries.at(-1)?.kind !== "tool";
+  return (
+    <main class="chat">
+      <div
+        class="log"
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        tabIndex={0}
+        ref={log}
+        onScroll={scrolled}
+      >
+        <div class="column">
+          {view.hasEarlier.value && (
+            <button type="button" class="quiet earlier" onClick={() => void earlier()}>
+              Show earlier messages
+            </button>
+          )}
+          {!view.isLoaded.value && <p class="note">Loading the conversation…</p>}
+          {isEmpty && <Empty draft={draft} />}
+          {entries.map((entry) => (
+            <EntryView key={entry.key} entry={entry} state={state} source={source} />
+          ))}
+          {view.waiting.value && <p class="note">{view.waiting.value}</p>}
+          {isWriting && asked.length === 0 && (
+            <p class="writing" role="status">
+              <span class="hidden">The agent is working</span>
+              <i />
+              <i />
+              <i />
+            </p>
+          )}
+          {asked.map((request) => (
+            <ApprovalCard key={request.id} request={request} state={state} />
+          ))}
+        </div>
+      </div>
+      {!isFollowing.value && (
+        <button type="button" class="round newest" aria-label="Jump to the newest message" onClick={newest}>
+          <Icon name="down" />
+        </button>
+      )}
+      <Composer state={state} draft={draft} />
+    </main>
+  );
+}
+
+/** What an empty conversation offers. */
+function Empty({ draft }: { draft: { value: string } }) {
+  return (
+    <section class="empty">
+      <h2>What shall we do?</h2>
+      <p class="dim">Write below, or begin with one of these. A slash lists commands.</p>
+      {firstWords.map((words) => (
+        <button
+          type="button"
+          onClick={() => {
+            draft.value = words;
+            document.querySelector("textarea")?.focus();
+          }}
+        >
+          {words}
+        </button>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,108 @@
+import { dollarsText, timeText } from "../parts/durations.ts";
+import { memoized } from "../parts/memoized.tsx";
+import type { ConsoleState } from "../state/console-state.ts";
+import type { Entry, ReplyEntry, UserEntry } from "../state/entries.ts";
+import { markdown } from "./markdown.tsx";
+import { type FileSource, MessageFiles } from "./message-files.tsx";
+import { StreamedMarkdown } from "./streamed-markdown.tsx";
+import { ToolCard } from "./tool-card.tsx";
+
+interface EntryProps {
+  entry: Entry;
+  state: ConsoleState;
+  source: FileSource;
+}
+
+/** One entry of a conversation. It is drawn again only when the entry has changed. */
+export const EntryView = memoized<EntryProps>(({ entry, state, source }) => {
+  switch (entry.kind) {
+    case "user":
+      return <UserMessage entry={entry} state={state} source={source} />;
+    case "reply":
+      return <Reply entry={entry} />;
+    case "thinking":
+      return (
+        <details class="thinking">
+          <summary>Thinking</summary>
+          <div class="text">{markdown(entry.text)}</div>
+        </details>
+      );
+    case "tool":
+      return <ToolCard call={entry} source={source} />;
+    default:
+      return (
+        <p
+          class={entry.isError ? "note error" : "note"}
+          dir="auto"
+          role={entry.isError ? "alert" : undefined}
+        >
+          {entry.text}
+        </p>
+      );
+  }
+});
+
+/** Channels through which the gateway writes itself. */
+const reports: Readonly<Record<string, string>> = {
+  cron: "scheduled",
+  exec: "background command",
+  heartbeat: "heartbeat",
+  session: "another session",
+};
+
+function UserMessage({ entry, state, source }: EntryProps & { entry: UserEntry }) {
+  const { text, files, origin, at, unsent, runId = "" } = entry;
+  const report = reports[origin];
+  if (report !== undefined)
+    return (
+      <details class="thinking">
+        <summary>
+          {report} · {timeText(at)}
+        </summary>
+        <p class="text plain" dir="auto">
+          {text}
+        </p>
+      </details>
+    );
+  return (
+    <article class="mine" aria-label="You">
+      <div class={unsent ? "bubble unsent" : "bubble"}>
+        <MessageFiles files={files} source={source} />
+        {text !== "" && (
+          <p class="plain" dir="auto">
+            {text}
+          </p>
+        )}
+      </div>
+      <footer class="small">
+        {origin !== "client" && <span>{origin} · </span>}
+        {unsent === undefined && <time>{timeText(at)}</time>}
+        {unsent === "waiting" && <span>waiting to be sent</span>}
+        {typeof unsent === "object" && (
+          <>
+            <span class="failure">Not sent: {unsent.refused} </span>
+            <button type="button" class="quiet" onClick={() => state.retry(runId)}>
+              Send again
+            </button>
+            <button type="button" class="quiet" onClick={() => state.discard(runId)}>
+              Discard
+            </button>
+          </>
+        )}
+      </footer>
+    </article>
+  );
+}
+
+function Reply({ entry: { text, isOpen, dollars, at } }: { entry: ReplyEntry }) {
+  return (
+    <article class={isOpen ? "reply open" : "reply"} aria-label="Agent" aria-busy={isOpen}>
+      <div class="text">{isOpen ? <StreamedMarkdown text={text} /> : markdown(text)}</div>
+      {!isOpen && dollars !== undefined && (
+        <footer class="small">
+          <time>{timeText(at)}</time> · <span title="price of this turn">{dollarsText(dollars)}</span>
+        </footer>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,59 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { durationText } from "../parts/durations.ts";
+import type { ToolEntry } from "../state/entries.ts";
+import type { FileSource } from "./message-files.tsx";
+import { MessageFiles } from "./message-files.tsx";
+import { argumentsLine, callText, showHidden } from "./shown-text.ts";
+
+const marks = { running: "…", ok: "✓", failed: "✗", lost: "–" } as const;
+const words = { running: "running", ok: "done", failed: "failed", lost: "no result" } as const;
+
+/** A tool call: one line with its time and end; opened, its whole arguments and output. */
+export function ToolCard({ call, source }: { call: ToolEntry; source: FileSource }) {
+  const { tool, args, state, output, failure, durationMs, files } = call;
+  const [node, name] = tool.includes("__") ? tool.split("__", 2) : ["", tool];
+  return (
+    <details class={`card tool ${state}`}>
+      <summary>
+        <span class="mark" role="img" aria-label={words[state]}>
+          {marks[state]}
+        </span>
+        <span class="name">
+          {node && <span class="dim">{showHidden(node)} · </span>}
+          {showHidden(name ?? tool)}
+        </span>
+        <code class="line" dir="ltr">
+          {argumentsLine(args)}
+        </code>
+        <span class="time">
+          {failure && <span class="failure">{failure} </span>}
+          {state === "running" ? (
+            <Elapsed since={call.at} />
+          ) : (
+            durationMs !== undefined && durationMs >= 100 && durationText(durationMs)
+          )}
+        </span>
+      </summary>
+      <pre dir="ltr">{callText({ args: (args ?? {}) as Record<string, unknown> })}</pre>
+      {output !== "" && (
+        <pre class="output" dir="ltr" tabIndex={0}>
+          {output}
+        </pre>
+      )}
+      <MessageFiles files={files} source={source} />
+    </details>
+  );
+}
+
+/** The time since a moment, each second. */
+function Elapsed({ since }: { since: number }) {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => {
+      now.value = Date.now();
+    }, 1000);
+    return () => clearInterval(timer);
+  }, [now]);
+  return <>{durationText(Math.max(0, now.value - since))}</>;
+}

@@ -1,0 +1,89 @@
+import { signal } from "@preact/signals";
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { Pairing } from "./pairing.tsx";
+import { ConsoleState } from "./state/console-state.ts";
+import { PageConnection, type WireAuth } from "./wire/page-connection.ts";
+import { openPageStore, type PageStore } from "./wire/page-store.ts";
+
+/** Where the gateway is. The page's server says it, never the page's address. */
+interface GatewayAddress {
+  ws: string;
+  version: string;
+}
+
+/** The one-time code of the address. It is removed from there before anything else happens. */
+function codeOfAddress(): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get("c");
+  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  return code ?? undefined;
+}
+
+const defaultSession = "main";
+
+async function start(code: string | undefined): Promise<void> {
+  const store = await openPageStore();
+  const shown = signal<{ state?: ConsoleState; fault: string }>({ fault: "" });
+  const address = await gatewayAddress(store);
+  const token = await store.get<string>("settings", "token");
+  const signIn = async (auth: WireAuth) => {
+    const connection = openConnection(address, auth, store);
+    const session = (await store.get<string>("settings", "session")) ?? defaultSession;
+    connection.onState((state) => {
+      if (state.status !== "refused") return;
+      connection.close();
+      void store.delete("settings", "token");
+      shown.value = { fault: state.reason };
+    });
+    shown.value = { state: new ConsoleState(connection, store, session), fault: "" };
+    connection.open();
+  };
+  const signOut = async () => {
+    shown.value.state?.connection.close();
+    await store.clear();
+    shown.value = { fault: "" };
+  };
+  const Page = () => {
+    const { state, fault } = shown.value;
+    if (state) return <App state={state} signOut={() => void signOut()} />;
+    return <Pairing fault={fault} onCode={(typed) => void signIn(authOf(typed))} />;
+  };
+  if (code !== undefined) await signIn({ code });
+  else if (token !== undefined) await signIn({ token });
+  render(<Page />, document.getElementById("page") as HTMLElement);
+}
+
+/** A token may be typed, too. */
+function authOf(typed: string): WireAuth {
+  return typed.startsWith("gsv_") ? { token: typed } : { code: typed };
+}
+
+function openConnection({ ws, version }: GatewayAddress, auth: WireAuth, store: PageStore): PageConnection {
+  const clientId = `web-${crypto.randomUUID().slice(0, 13)}`;
+  const keep = (token: string) => void store.put("settings", "token", token);
+  if ("token" in auth) keep(auth.token);
+  const connection = new PageConnection({ url: ws, auth, clientId, version, onToken: keep });
+  // A phone freezes hidden pages: their connection may be gone without a sign.
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible") connection.wake();
+  });
+  addEventListener("online", () => connection.wake());
+  return connection;
+}
+
+/** @throws Error when the address is neither served nor known */
+async function gatewayAddress(store: PageStore): Promise<GatewayAddress> {
+  try {
+    const address = (await (await fetch("/gateway.json", { cache: "no-store" })).json()) as GatewayAddress;
+    await store.put("settings", "gateway", address);
+    return address;
+  } catch (error) {
+    const known = await store.get<GatewayAddress>("settings", "gateway");
+    if (known) return known;
+    throw error;
+  }
+}
+
+start(codeOfAddress()).catch((error: Error) => {
+  document.body.textContent = `The page could not start: ${error.message}. Reload it.`;
+});

@@ -1,0 +1,18 @@
+const paths = {
+  menu: "M4 7h16M4 12h16M4 17h16",
+  send: "M5 12l14-7-5 14-3-6z",
+  stop: "M7 7h10v10H7z",
+  attach: "M8 12l6-6a3 3 0 014 4l-8 8a5 5 0 01-7-7l7-7",
+  down: "M6 9l6 6 6-6",
+  close: "M6 6l12 12M18 6L6 18",
+  plus: "M12 5v14M5 12h14",
+} as const;
+
+/** A drawing without a meaning of its own: the button around it has the label. */
+export function Icon({ name }: { name: keyof typeof paths }) {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      <path d={paths[name]} />
+    </svg>
+  );
+}

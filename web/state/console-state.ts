@@ -1,0 +1,158 @@
+import { computed, signal } from "@preact/signals";
+import type { Approval, GrantScope } from "../../shared/protocol/approvals.ts";
+import type { CommandDone } from "../../shared/protocol/results.ts";
+import type { SessionEntry } from "../../shared/protocol/session-results.ts";
+import { Outbox, type OutboxFile, type OutboxMessage } from "../wire/outbox.ts";
+import type { PageConnection, WireState } from "../wire/page-connection.ts";
+import type { PageStore } from "../wire/page-store.ts";
+import type { WireError } from "../wire/wire-error.ts";
+import { ConversationView } from "./conversation-view.ts";
+
+/** What the gateway executes itself. Any other text that begins with a slash is a message. */
+const command =
+  /^\/(new|reset|private|compact|stop|status|model|think|thinking|t|cost|budget|context|help|\?)(\s|$)/i;
+/** Commands that begin a new conversation. */
+const resets = /^\/(new|reset|private)\b/i;
+/** A command may wait for earlier runs, ms. */
+const commandMs = 300_000;
+
+/** What a session's model and thinking are. */
+export interface SessionModel {
+  model: string;
+  thinking?: string;
+}
+
+/** The state of the signed-in page. */
+export class ConsoleState {
+  readonly wire = signal<WireState>({ status: "connecting" });
+  readonly sessions = signal<SessionEntry[]>([]);
+  readonly approvals = signal<Approval[]>([]);
+  readonly unsent = signal<OutboxMessage[]>([]);
+  readonly conversation = signal<ConversationView>(undefined as unknown as ConversationView);
+  readonly model = signal<SessionModel | undefined>(undefined);
+  /** Requests of the shown session, oldest first. */
+  readonly asked = computed(() =>
+    this.approvals.value.filter((one) => one.sessionKey === this.conversation.value.sessionKey.value),
+  );
+  readonly connection: PageConnection;
+  readonly store: PageStore;
+  readonly #outbox: Outbox;
+
+  constructor(connection: PageConnection, store: PageStore, sessionKey: string) {
+    this.connection = connection;
+    this.store = store;
+    this.conversation.value = new ConversationView(connection, store, sessionKey);
+    this.#outbox = new Outbox(connection, store, (messages) => {
+      this.unsent.value = messages;
+      this.conversation.value.unsent(messages);
+    });
+    connection.onState((state) => {
+      this.wire.value = state;
+      if (state.status === "connected") void this.#resync();
+    });
+    connection.on("chat", (event) => {
+      this.conversation.value.chat(event);
+      if (event.state === "final") void this.#listSessions();
+    });
+    connection.on("tool.result", (event) => this.conversation.value.toolResult(event));
+    connection.on("approval.requested", ({ reminder, ...request }) => this.#request(request));
+    connection.on("approval.resolved", ({ id }) => this.#resolve(id));
+    void this.conversation.value.open();
+  }
+
+  /** Shows another session. */
+  async show(sessionKey: string): Promise<void> {
+    if (sessionKey === this.conversation.value.sessionKey.value) return;
+    const view = new ConversationView(this.connection, this.store, sessionKey);
+    this.conversation.value = view;
+    this.model.value = undefined;
+    view.unsent(this.unsent.value);
+    await this.store.put("settings", "session", sessionKey);
+    await Promise.all([view.open(), this.#readModel()]);
+  }
+
+  /** Sends a message, or executes a command. A command needs a connection, because the gateway cannot recognize its repeat. */
+  async send(text: string, files: OutboxFile[]): Promise<void> {
+    const view = this.conversation.value;
+    const sessionKey = view.sessionKey.value;
+    if (files.length > 0 || !command.test(text)) {
+      await this.#outbox.add(sessionKey, text, files);
+      return;
+    }
+    try {
+      const result = await this.connection.request("chat.send", { sessionKey, message: text }, commandMs);
+      const { response, error } = result as Partial<CommandDone>;
+      if (resets.test(text)) view.clear();
+      if (response ?? error) view.note(error ?? response ?? "", error !== undefined);
+      if (result.status === "started") view.isRunning.value = true;
+    } catch (error) {
+      view.note(`${text.split(/\s/)[0]} was not executed: ${(error as WireError).message}`, true);
+    }
+    await Promise.all([view.refresh(), this.#readModel(), this.#listSessions()]);
+  }
+
+  /** Stops the run of the shown session. */
+  async stop(): Promise<void> {
+    const sessionKey = this.conversation.value.sessionKey.value;
+    await this.connection.request("chat.send", { sessionKey, message: "/stop" }).catch(() => undefined);
+    await this.conversation.value.refresh();
+  }
+
+  retry(runId: string): void {
+    void this.#outbox.retry(runId);
+  }
+
+  discard(runId: string): void {
+    void this.#outbox.remove(runId);
+  }
+
+  /** Answers a request. The gateway refuses an answer to another call than the one that was shown. */
+  async answer({ id, hash }: Approval, decision: "allow" | "deny", scope: GrantScope): Promise<void> {
+    try {
+      await this.connection.request("approval.answer", { id, hash, decision, scope });
+      this.#resolve(id);
+    } catch (error) {
+      this.conversation.value.note(`Not answered: ${(error as WireError).message}`, true);
+    }
+  }
+
+  #request(request: Approval): void {
+    if (!this.approvals.value.some(({ id }) => id === request.id))
+      this.approvals.value = [...this.approvals.value, request];
+  }
+
+  #resolve(id: string): void {
+    this.approvals.value = this.approvals.value.filter((one) => one.id !== id);
+  }
+
+  /** Reads again what events may have reported meanwhile. */
+  async #resync(): Promise<void> {
+    const approvals = this.connection.request("approval.list", {}).then(
+      (found) => {
+        this.approvals.value = found.approvals;
+      },
+      () => undefined,
+    );
+    await Promise.all([
+      this.conversation.value.refresh(),
+      this.#listSessions(),
+      this.#readModel(),
+      approvals,
+    ]);
+  }
+
+  async #listSessions(): Promise<void> {
+    const found = await this.connection.request("sessions.list", {}).catch(() => undefined);
+    if (found) this.sessions.value = found.sessions;
+  }
+
+  async #readModel(): Promise<void> {
+    const sessionKey = this.conversation.value.sessionKey.value;
+    const [context, session] = await Promise.all([
+      this.connection.request("session.context", { sessionKey }),
+      this.connection.request("session.get", { sessionKey }),
+    ]).catch(() => []);
+    if (!context || !session || sessionKey !== this.conversation.value.sessionKey.value) return;
+    this.model.value = { model: context.model, thinking: session.settings.thinkingLevel };
+  }
+}

@@ -1,0 +1,210 @@
+import { computed, signal } from "@preact/signals";
+import type { Events } from "../../shared/protocol/events.ts";
+import type { Message } from "../../shared/protocol/messages.ts";
+import type { StatsResult } from "../../shared/protocol/results.ts";
+import type { OutboxMessage } from "../wire/outbox.ts";
+import type { PageConnection } from "../wire/page-connection.ts";
+import type { PageStore } from "../wire/page-store.ts";
+import { type Entry, entriesOf, type NoteEntry, type UserEntry } from "./entries.ts";
+import { LiveRun } from "./live-run.ts";
+
+/** Number of messages of a page of the history, and in the cache. */
+export const pageMessages = 50;
+/** The largest page that the gateway gives. */
+const maxMessages = 1000;
+
+/** What the cache keeps of a session. */
+interface CachedHistory {
+  messages: Message[];
+}
+
+type Connection = Pick<PageConnection, "request" | "state">;
+
+/** One session as the page shows it: stored messages, the run in progress, and messages that are not sent yet. */
+export class ConversationView {
+  /** The canonical key, once the gateway has given it. */
+  readonly sessionKey = signal("");
+  readonly #messages = signal<Message[]>([]);
+  readonly #live = signal<Entry[]>([]);
+  readonly #unsent = signal<UserEntry[]>([]);
+  /** Sent, accepted, but not in the stored messages yet. */
+  readonly #sent = signal<UserEntry[]>([]);
+  readonly #notes = signal<NoteEntry[]>([]);
+  readonly isRunning = signal(false);
+  readonly waiting = signal<string | undefined>(undefined);
+  readonly hasEarlier = signal(false);
+  readonly isLoaded = signal(false);
+  readonly #stored = computed(() => entriesOf(this.#messages.value, this.isRunning.value));
+  /** Everything to show, oldest first. */
+  readonly entries = computed<Entry[]>(() => {
+    const stored = this.#stored.value;
+    const known = new Set(stored.map(({ key }) => key));
+    const live = this.#live.value.filter(({ key }) => !known.has(key));
+    const sent = this.#sent.value.filter(({ key }) => !known.has(key));
+    const last = stored.at(-1)?.at ?? 0;
+    const notes = this.#notes.value;
+    const older = notes.filter(({ at }) => at <= last);
+    const newer = notes.filter(({ at }) => at > last);
+    const before = older.length > 0 ? [...stored, ...older].sort((a, b) => a.at - b.at) : stored;
+    return [...before, ...sent, ...live, ...newer, ...this.#unsent.value];
+  });
+  readonly #connection: Connection;
+  readonly #store: PageStore;
+  /** The key that was asked for, and the canonical one. */
+  readonly #keys: Set<string>;
+  readonly #runs = new Map<string, LiveRun>();
+  /** The run that ended last: its answer is shown from its events until the stored messages are read. */
+  #ended: LiveRun | undefined;
+  #limit = pageMessages;
+  #refreshing: Promise<void> | undefined;
+  #isStale = false;
+  #isPublishing = false;
+
+  constructor(connection: Connection, store: PageStore, sessionKey: string) {
+    this.#connection = connection;
+    this.#store = store;
+    this.sessionKey.value = sessionKey;
+    this.#keys = new Set([sessionKey]);
+  }
+
+  /** Shows the cached messages, then the stored ones. */
+  async open(): Promise<void> {
+    const cached = await this.#store.get<CachedHistory>("history", this.sessionKey.value);
+    if (cached && this.#messages.value.length === 0) {
+      this.#messages.value = cached.messages;
+      this.isLoaded.value = true;
+    }
+    await this.refresh();
+  }
+
+  /** Reads the stored messages and the state again. Without a connection it does nothing. */
+  refresh(): Promise<void> {
+    this.#isStale = true;
+    this.#refreshing ??= this.#read().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  /** Reads one more page of earlier messages. */
+  async loadEarlier(): Promise<void> {
+    this.#limit = Math.min(maxMessages, this.#limit + pageMessages);
+    await this.refresh();
+  }
+
+  chat(event: Events["chat"]): void {
+    if (!this.#isMine(event)) return;
+    const run = this.#run(event.runId);
+    run.chat(event);
+    this.isRunning.value = event.state !== "final" && event.state !== "error";
+    this.#publish();
+    if (this.isRunning.value) return;
+    this.#runs.delete(event.runId);
+    this.#notes.value = [
+      ...this.#notes.value,
+      ...run.entries.filter((entry): entry is NoteEntry => entry.kind === "note" && entry.isError),
+    ].slice(-20);
+    this.#ended = run;
+    void this.refresh();
+  }
+
+  toolResult(event: Events["tool.result"]): void {
+    if (event.runId === undefined || !this.#isMine(event)) return;
+    this.#run(event.runId).toolResult(event);
+    this.#publish();
+  }
+
+  /** Shows the unsent messages of this session. One that was accepted is shown as sent until it is stored. */
+  unsent(messages: readonly OutboxMessage[]): void {
+    const mine = messages.filter((one) => this.#keys.has(one.sessionKey)).map(shownMessage);
+    const gone = this.#unsent.value.filter(({ key }) => !mine.some((one) => one.key === key));
+    this.#unsent.value = mine;
+    if (gone.length === 0) return;
+    this.#sent.value = [...this.#sent.value, ...gone.map(({ unsent, ...entry }) => entry)];
+    this.isRunning.value = true;
+    void this.refresh();
+  }
+
+  /** Shows a line of the page or the gateway. */
+  note(text: string, isError = false): void {
+    const at = Date.now();
+    this.#notes.value = [
+      ...this.#notes.value,
+      { kind: "note", key: `note:${at}:${text.length}`, at, text, isError },
+    ];
+  }
+
+  /** Forgets everything that was shown: the session was reset. */
+  clear(): void {
+    this.#messages.value = [];
+    this.#sent.value = [];
+    this.#notes.value = [];
+    this.#runs.clear();
+    this.#publish();
+  }
+
+  async #read(): Promise<void> {
+    while (this.#isStale && this.#connection.state.status === "connected") {
+      this.#isStale = false;
+      const sessionKey = this.sessionKey.value;
+      const [preview, stats] = await Promise.all([
+        this.#connection.request("session.preview", { sessionKey, limit: this.#limit }),
+        this.#connection.request("session.stats", { sessionKey }),
+      ]).catch(() => []);
+      if (!preview || !stats) return;
+      this.sessionKey.value = preview.sessionKey;
+      this.#keys.add(preview.sessionKey);
+      this.#messages.value = preview.messages;
+      this.hasEarlier.value = preview.messageCount > preview.messages.length && this.#limit < maxMessages;
+      this.isLoaded.value = true;
+      this.#settle(stats);
+      const kept: CachedHistory = { messages: preview.messages.slice(-pageMessages) };
+      await this.#store.put("history", preview.sessionKey, kept).catch(() => undefined);
+    }
+  }
+
+  #settle({ isProcessing, queueSize, runId }: StatsResult): void {
+    this.isRunning.value = isProcessing || queueSize > 0;
+    const stored = this.#stored.value;
+    const known = new Set(stored.map(({ key }) => key));
+    this.#sent.value = this.isRunning.value ? this.#sent.value.filter(({ key }) => !known.has(key)) : [];
+    this.#ended = undefined;
+    for (const run of this.#runs.values())
+      if (this.isRunning.value && (runId === undefined || run.runId === runId)) run.settle(stored);
+      else this.#runs.delete(run.runId);
+    this.#publish();
+  }
+
+  #isMine({ sessionKey }: { sessionKey: string }): boolean {
+    return this.#keys.has(sessionKey);
+  }
+
+  #run(runId: string): LiveRun {
+    const run = this.#runs.get(runId) ?? new LiveRun(runId);
+    this.#runs.set(runId, run);
+    return run;
+  }
+
+  /** Shows the runs at the next frame: an answer may arrive in hundreds of pieces a second. */
+  #publish(): void {
+    if (this.#isPublishing) return;
+    this.#isPublishing = true;
+    const publish = () => {
+      this.#isPublishing = false;
+      const runs = [...(this.#ended ? [this.#ended] : []), ...this.#runs.values()];
+      this.#live.value = runs.flatMap(({ entries }) => entries);
+      this.waiting.value = runs.at(-1)?.waiting;
+    };
+    // A hidden page has no frames.
+    if (globalThis.document?.visibilityState === "visible") requestAnimationFrame(publish);
+    else setTimeout(publish, 50);
+  }
+}
+
+function shownMessage({ runId, text, files, at, refused }: OutboxMessage): UserEntry {
+  return {
+    ...{ kind: "user", key: runId, runId, at, text, origin: "client" },
+    files: files.map(({ filename, blob }) => ({ name: filename, mimeType: blob.type, blob })),
+    unsent: refused === undefined ? "waiting" : { refused },
+  };
+}
