@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
+import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { cancelCapability, transferCapability } from "../../shared/protocol/frames.ts";
+import { cancelCapability, skillsCapability, transferCapability } from "../../shared/protocol/frames.ts";
 import {
   Connection,
   type ConnectionState,
@@ -9,6 +10,7 @@ import {
   type RequestError,
 } from "../gateway/connection.ts";
 import { FileQueues } from "./files/node-files.ts";
+import { FolderInstructions } from "./folder-instructions.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import { handleEvents } from "./node-events.ts";
 import { Outbox } from "./result-outbox.ts";
@@ -16,6 +18,7 @@ import { type CallChange, NodeCalls } from "./running-calls.ts";
 import { noJournal, openJournal } from "./shell/command-journal.ts";
 import { startReports } from "./shell/command-reports.ts";
 import { ShellSessions } from "./shell/shell-sessions.ts";
+import { SkillMirrors } from "./skill-mirrors.ts";
 import { describeHost, nodeTools } from "./tools/offered.ts";
 import { FileTransfers } from "./transfer/file-transfers.ts";
 
@@ -91,10 +94,18 @@ export function startNode(options: NodeOptions): RunningNode {
   const journal = options.journalFolder ? openJournal(options.journalFolder, options) : noJournal;
   const reports = startReports(outbox, journal, log);
   const sessions = new ShellSessions(reports.follow, environment);
+  const mirrors = new SkillMirrors({ gateway: connection, home: environment.HOME || homedir(), log });
+  const instructions = new FolderInstructions(workspace);
   const calls = new NodeCalls(
     { workspace, sessions, files: new FileQueues() },
     outbox,
-    { log: (line) => write(line, true), onCall: options.onCall ?? (() => {}) },
+    {
+      log: (line) => write(line, true),
+      onCall: options.onCall ?? (() => {}),
+      tools: () => nodeTools,
+      prepare: (args, signal) => mirrors.provide(args, signal),
+      extend: (result, call) => instructions.extend(result, call),
+    },
     () => connection.maxRequestBytes,
   );
 
@@ -129,7 +140,7 @@ function connectionOf(options: NodeOptions): Connection {
     waitsForPlace: options.waitsForPlace,
     tools: nodeTools.map((tool) => tool.definition),
     nodeRuntime: describeHost(options.environment ?? process.env, process.platform),
-    capabilities: [cancelCapability, transferCapability],
+    capabilities: [cancelCapability, transferCapability, skillsCapability],
     timing: options.timing,
   });
 }

@@ -4,8 +4,7 @@ import { maxFrameBytes } from "../../shared/protocol/frames.ts";
 import { fitResult } from "./fit-result.ts";
 import { raceWithTimeout } from "./race-with-timeout.ts";
 import type { Outbox } from "./result-outbox.ts";
-import type { NodeTool, ToolContext } from "./tools/node-tool.ts";
-import { nodeTools } from "./tools/offered.ts";
+import type { NodeTool, ToolContext, ToolResult } from "./tools/node-tool.ts";
 import { jsonBytes } from "./truncate.ts";
 
 /** Bytes of a request that are reserved for the fields other than the result. */
@@ -19,17 +18,31 @@ export interface CallChange {
   outcome?: Outcome;
 }
 
-/** Observers of calls. Log lines never contain arguments or results. */
-interface Listeners {
+/** What surrounds the run of a tool. */
+interface Surroundings {
+  /** Log lines never contain arguments or results. */
   log(line: string): void;
   onCall(change: CallChange): void;
+  /** Every tool of the node. */
+  tools(): readonly NodeTool[];
+  /** Provides what a call's arguments name. Its error becomes the call's. */
+  prepare(args: unknown, signal: AbortSignal): Promise<void>;
+  /** The result with what else the model is to read. */
+  extend(result: ToolResult, call: { args: unknown; conversation?: string }): Promise<ToolResult>;
+}
+
+/** The checked fields of a `tool.invoke` event. */
+interface Call {
+  tool: string;
+  args: unknown;
+  conversation?: string;
 }
 
 /** Runs a node's tool calls concurrently and puts their results into the outbox. */
 export class NodeCalls {
   readonly #context: Omit<ToolContext, "callId" | "signal">;
   readonly #outbox: Outbox;
-  readonly #listeners: Listeners;
+  readonly #around: Surroundings;
   readonly #maxRequestBytes: () => number;
   readonly #calls = new CallLog();
   readonly #running = new Map<string, { end: Promise<void>; stop: AbortController }>();
@@ -38,12 +51,12 @@ export class NodeCalls {
   constructor(
     context: Omit<ToolContext, "callId" | "signal">,
     outbox: Outbox,
-    listeners: Listeners,
+    around: Surroundings,
     maxRequestBytes: () => number,
   ) {
     this.#context = context;
     this.#outbox = outbox;
-    this.#listeners = listeners;
+    this.#around = around;
     this.#maxRequestBytes = maxRequestBytes;
   }
 
@@ -52,7 +65,7 @@ export class NodeCalls {
    * resent when there is one.
    */
   invoke(payload: Events["tool.invoke"]): void {
-    const { callId, tool, args } = fieldsOf(payload);
+    const { callId, tool, args, conversation } = fieldsOf(payload);
     if (typeof callId !== "string" || typeof tool !== "string") {
       this.#log("ignored a tool.invoke without callId or tool");
       return;
@@ -65,7 +78,8 @@ export class NodeCalls {
       this.#deliver(callId, claim);
     } else {
       const stop = new AbortController();
-      const end = this.#run(callId, tool, args, stop.signal).finally(() => this.#running.delete(callId));
+      const call = { tool, args, ...(typeof conversation === "string" ? { conversation } : {}) };
+      const end = this.#run(callId, call, stop.signal).finally(() => this.#running.delete(callId));
       this.#running.set(callId, { end, stop });
     }
   }
@@ -94,23 +108,25 @@ export class NodeCalls {
     await raceWithTimeout(Promise.all([...this.#running.values()].map(({ end }) => end)), maxMs);
   }
 
-  async #run(callId: string, name: string, args: unknown, signal: AbortSignal): Promise<void> {
+  async #run(callId: string, call: Call, signal: AbortSignal): Promise<void> {
+    const { tool: name, args } = call;
     const startedAt = Date.now();
-    this.#listeners.onCall({ callId, tool: name, args });
+    this.#around.onCall({ callId, tool: name, args });
     this.#log(`call ${callId} ${name} started`);
-    const outcome = await this.#outcomeOf(name, args, { ...this.#context, callId, signal });
+    const outcome = await this.#outcomeOf(call, { ...this.#context, callId, signal });
     this.#calls.finish(callId, outcome);
-    this.#listeners.onCall({ callId, tool: name, args, outcome });
+    this.#around.onCall({ callId, tool: name, args, outcome });
     const how = "error" in outcome ? "failed" : "done";
     this.#log(`call ${callId} ${name} ${how} after ${Date.now() - startedAt} ms`);
     this.#deliver(callId, outcome);
   }
 
   /** Never rejects: a tool's error is its outcome. */
-  async #outcomeOf(name: string, args: unknown, context: ToolContext): Promise<Outcome> {
+  async #outcomeOf(call: Call, context: ToolContext): Promise<Outcome> {
     try {
-      const tool = toolNamed(name);
-      const result = await tool.run(args, context);
+      const tool = toolNamed(this.#around.tools(), call.tool);
+      await this.#around.prepare(call.args, context.signal);
+      const result = await this.#around.extend(await tool.run(call.args, context), call);
       return fitOutcome({ result }, this.#maxRequestBytes());
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -119,7 +135,7 @@ export class NodeCalls {
   }
 
   #log(line: string): void {
-    this.#listeners.log(line);
+    this.#around.log(line);
   }
 
   #deliver(callId: string, outcome: Outcome): void {
@@ -136,10 +152,10 @@ function fitOutcome(outcome: Outcome, maxBytes: number): Outcome {
     : { result: fitResult(outcome.result, max) };
 }
 
-function toolNamed(name: string): NodeTool {
-  const tool = nodeTools.find((candidate) => candidate.definition.name === name);
+function toolNamed(tools: readonly NodeTool[], name: string): NodeTool {
+  const tool = tools.find((candidate) => candidate.definition.name === name);
   if (tool !== undefined) return tool;
-  const known = nodeTools.map((candidate) => candidate.definition.name).join(", ");
+  const known = tools.map((candidate) => candidate.definition.name).join(", ");
   throw new Error(`this node has no tool ${name}; it has ${known}`);
 }
 

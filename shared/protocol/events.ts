@@ -140,8 +140,11 @@ export interface AgentChange extends OfRun {
 interface EventTable {
   /** To clients. */
   chat: ChatEvent;
-  /** To a node. `tool` is the tool's name on the node. */
-  "tool.invoke": { callId: string; tool: string; args: Record<string, unknown> };
+  /**
+   * To a node. `tool` is the tool's name on the node. `conversation` is the same for all calls whose results the model still
+   * reads together; absent for a client's call.
+   */
+  "tool.invoke": { callId: string; tool: string; args: Record<string, unknown>; conversation?: string };
   /** To a node with the capability `tool.cancel`: the gateway no longer waits for this call. */
   "tool.cancel": { callId: string };
   /** To clients. */

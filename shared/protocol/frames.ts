@@ -22,6 +22,8 @@ export const payloadCapability = "payload-s3";
 export const cancelCapability = "tool.cancel";
 /** Capability of a node that sends and receives files by the events `transfer.*` of docs/transfers.md. */
 export const transferCapability = "transfer";
+/** Capability of a node that mirrors the files of skills (`skills.files`) where its commands run. */
+export const skillsCapability = "skills";
 
 /** Maximum bytes of a payload by reference, in both directions. */
 export const maxPayloadBytes = 10 * 1024 * 1024;

@@ -22,6 +22,7 @@ import {
   writtenFile,
 } from "./schemas.ts";
 import { searchParams } from "./search.ts";
+import { skillParams } from "./skill-schemas.ts";
 import { usageParams } from "./usage.ts";
 import { workspaceHistoryParams } from "./workspace-history-schemas.ts";
 
@@ -166,15 +167,7 @@ export const methodParams = {
     bins: v.optional(jsonObject),
     error: v.optional(v.string()),
   }),
-  "skills.status": v.optional(v.object({ agentId: v.optional(idField, "main") }), { agentId: "main" }),
-  "skills.update": v.optional(
-    v.object({
-      agentId: v.optional(idField, "main"),
-      force: v.optional(v.boolean(), false),
-      timeoutMs: v.optional(v.number()),
-    }),
-    { agentId: "main", force: false },
-  ),
+  ...skillParams,
   "heartbeat.status": nothing,
   "heartbeat.start": v.optional(v.object({ agentId }), {}),
   "heartbeat.stop": v.optional(v.object({ agentId }), {}),

@@ -17,6 +17,7 @@ import type {
   RunOutcome,
   SessionEntry,
 } from "./session-results.ts";
+import type { SkillMethodResults } from "./skill-schemas.ts";
 import type { TokenResults } from "./token-results.ts";
 import type { UsageResults } from "./usage.ts";
 import type { WorkspaceHistoryResults } from "./workspace-history-schemas.ts";
@@ -196,53 +197,6 @@ export type InboundResult =
   | { status: "blocked"; reason: string }
   | { status: "pending_pairing"; senderId: string };
 
-/** The fields of a connected node that skills use. `hostBins`: the programs that it is known to have. */
-export interface SkillNode {
-  nodeId: string;
-  hostRole: string;
-  hostCapabilities: string[];
-  hostOs?: string;
-  hostEnv: string[];
-  hostBins: string[];
-  hostBinStatusUpdatedAt?: number;
-  /** The node runs commands, so the gateway can ask which programs it has. */
-  canProbeBins: boolean;
-}
-
-/** A skill, and whether it can be used now. */
-export interface SkillEntry {
-  name: string;
-  description: string;
-  /** Key in the bucket. */
-  location: string;
-  always: boolean;
-  eligible: boolean;
-  /** Nodes that have everything the skill requires. */
-  eligibleHosts: string[];
-  /** Why it cannot be used, each a phrase. */
-  reasons: string[];
-  requirements?: Partial<Record<string, string[]>>;
-}
-
-export interface SkillsResult {
-  agentId: string;
-  refreshedAt: number;
-  /** The programs that enabled skills of the agent require. */
-  requiredBins: string[];
-  nodes: SkillNode[];
-  skills: SkillEntry[];
-}
-
-/** The skills, computed before the nodes have answered. */
-export interface SkillsUpdate extends SkillsResult {
-  /** Number of nodes that were asked. */
-  updatedNodeCount: number;
-  /** Nodes that were not asked: their answers are fresh or pending, or they run no commands. */
-  skippedNodeIds: string[];
-  /** Nodes that could not be asked, each with its id and the reason. */
-  errors: string[];
-}
-
 interface AccountResult {
   ok: boolean;
   channel: string;
@@ -280,6 +234,7 @@ interface ResultTable
     MemoryResults,
     DreamResults,
     UsageResults,
+    SkillMethodResults,
     TokenResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
@@ -297,8 +252,6 @@ interface ResultTable
   /** `removed`: the id was bound to a token. `disconnected`: the node was connected and has been disconnected. */
   "node.forget": { ok: true; nodeId: string; removed: boolean; disconnected: boolean };
   "node.probe.result": Receipt;
-  "skills.status": SkillsResult;
-  "skills.update": SkillsUpdate;
   "heartbeat.status": { agents: AgentHeartbeats };
   "heartbeat.start": { message: string; agents: AgentHeartbeats };
   "heartbeat.stop": { message: string; agents: AgentHeartbeats };

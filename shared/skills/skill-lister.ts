@@ -2,6 +2,7 @@ import type { Origins } from "../origins/origins.ts";
 import { type CachedReader, cacheReads, createCachedReader } from "../workspace/cached-reader.ts";
 import { workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
+import { contentsOf, type SkillContents } from "./skill-contents.ts";
 
 /** A skill as listed in the prompt. */
 export interface ListedSkill {
@@ -12,6 +13,8 @@ export interface ListedSkill {
   /** Path under which the workspace's tools read it. */
   readPath: string;
   always: boolean;
+  /** The folder that has its files on these machines. */
+  mirror?: { folder: string; machines: string[] };
 }
 
 /** A stored skill. `eligibility.ts` decides whether it can be used. */
@@ -21,6 +24,8 @@ export interface Skill extends ListedSkill {
   /** Whose words its file contains, besides the owner's. */
   origins?: Origins;
   homepage?: string;
+  /** Its files, if it has more than its SKILL.md and machines may mirror them. */
+  contents?: SkillContents;
   /** From the frontmatter, not validated. */
   requires: unknown;
   /** The parse error of its frontmatter, if any. */
@@ -76,7 +81,9 @@ async function listUnder(bucket: Bucket, reader: CachedReader, prefix: string): 
       const { parseSkill } = await import("./frontmatter.ts");
       const { name = directory, description, homepage, always, requires, fault } = parseSkill(source);
       const readPath = `skills/${directory}/SKILL.md`;
+      const contents = contentsOf(objects, `${prefix}${directory}/`);
       const found = {
+        ...(contents ? { contents } : {}),
         name,
         description,
         location: key,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { SkillsResult } from "../../shared/protocol/results.ts";
+import type { SkillsResult } from "../../shared/protocol/skill-schemas.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { type Platform, startTelegram } from "../support/platforms/platforms.ts";

@@ -196,6 +196,9 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   ],
   "node.pong": () => [{ by: "laptop" }],
   "skills.update": () => [{}],
+  "skills.files": () => [
+    { by: "laptop", params: { agentId: "main", name: "none", hash: hash.slice(0, 16) } },
+  ],
   "node.probe.result": () => [{ by: "laptop", params: { probeId: "unknown", ok: true, bins: {} } }],
   "transfer.meta": ({ transfers }) => [{ by: "laptop", params: { transferId: transfers.into, size: 5 } }],
   "transfer.part": ({ transfers }) => [{ send: (peers) => sendPart(peers, transfers.into) }],

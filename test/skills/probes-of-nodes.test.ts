@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createTimerHandler } from "../../functions/timer/timer-handler.ts";
 import { listPeers } from "../../shared/peers/registry.ts";
 import type { Events } from "../../shared/protocol/events.ts";
-import type { SkillsResult, SkillsUpdate } from "../../shared/protocol/results.ts";
+import type { SkillsResult, SkillsUpdate } from "../../shared/protocol/skill-schemas.ts";
 import type { Key } from "../../shared/world/world.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
 import { type State, startState } from "../support/state.ts";

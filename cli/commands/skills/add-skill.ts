@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createGuardedFetch } from "../../../shared/http/guarded-fetch.ts";
 import { code } from "../../../shared/protocol/errors.ts";
-import type { SkillEntry } from "../../../shared/protocol/results.ts";
+import type { SkillEntry } from "../../../shared/protocol/skill-schemas.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
 import { type Invocation, text } from "../../app/options.ts";

@@ -1,5 +1,5 @@
 import { code } from "../../../shared/protocol/errors.ts";
-import type { SkillEntry, SkillNode, SkillsResult } from "../../../shared/protocol/results.ts";
+import type { SkillEntry, SkillNode, SkillsResult } from "../../../shared/protocol/skill-schemas.ts";
 import { parseSkill } from "../../../shared/skills/frontmatter.ts";
 import { columns, moment, shorten } from "../../app/columns.ts";
 import { Failure, usage } from "../../app/failure.ts";

@@ -30,8 +30,9 @@ import {
 } from "../../../shared/session/key/session-key.ts";
 import { askersOf, type Run, rootOf, senderOf, wordsRead } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
-import { evaluateSkills } from "../../../shared/skills/eligibility.ts";
+import { evaluateSkills, type SkillStatus } from "../../../shared/skills/eligibility.ts";
 import type { Skill } from "../../../shared/skills/skill-lister.ts";
+import { withMirror } from "../../../shared/skills/skill-mirror.ts";
 import type { CacheRetention } from "../../../shared/spend/price.ts";
 import { type Audience, audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Step } from "../../../shared/world/expression.ts";
@@ -215,8 +216,7 @@ export async function loadContext(
   known: Promise<PeerRecord[]>,
 ): Promise<TurnContext> {
   const { sessionKey } = state;
-  const agentId = agentIdOf(sessionKey);
-  const now = agent.now();
+  const [agentId, now] = [agentIdOf(sessionKey), agent.now()];
   const configuration = await agent.configuration.load();
   const { role, audience, native, nodes: mayUseNodes } = rightsOf(configuration, state, run);
   const timezone = configuration.userTimezone;
@@ -231,7 +231,7 @@ export async function loadContext(
   const shown = [...native.values()].filter(({ isHidden }) => !isHidden);
   const tools = [...shown, ...offered.values()].map((tool) => tool.definition);
   const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
-  const usable = eligibleSkills(skills, configuration, kept);
+  const usable = eligibleSkills(agentId, skills, configuration, kept);
   const content: PromptContent = {
     agentId,
     audience,
@@ -249,7 +249,7 @@ export async function loadContext(
     ...{ agentId, sessionKey, sessionKind: kind, model: asked, timezone, machines, isPrivate },
   });
   const isFirstRun = (files.bootstrap ?? "").trim() !== "";
-  const listed = content.skills.map(({ readPath }) => readPath);
+  const listed = usable.map(({ readPath, mirror }) => (mirror ? `${readPath} ${mirror.folder}` : readPath));
   const texts = [content.basePrompt, safety, toolCallStyle];
   const rights = [asked, role, audience, kind, timezone, isFirstRun, texts, listed];
   const basis = sha256(`${JSON.stringify(rights).slice(0, -1)},[${tools.map(toolJson).join()}]]`);
@@ -268,6 +268,7 @@ export async function loadContext(
       nodes: kept.filter(isConnected),
       audience,
       isPrivate,
+      conversation: `${state.sessionId}.${state.first}`,
       agentId,
       origins: joinOrigins(wordsRead(run), origins, ...usable.map((skill) => skill.origins)),
       askers: askersOf(run) ?? [],
@@ -286,10 +287,16 @@ function lastChannelOf({ lastChannel }: SessionState, { origin }: Run, kind: str
   return kind === "main" || kind === cronKind ? undefined : lastChannel;
 }
 
-function eligibleSkills(skills: Skill[], configuration: Configuration, nodes: PeerRecord[]): Skill[] {
+function eligibleSkills(
+  agentId: string,
+  skills: Skill[],
+  configuration: Configuration,
+  nodes: PeerRecord[],
+): SkillStatus[] {
   const hosts = nodes.flatMap(({ id, runtime }) => (runtime ? [{ ...runtime, nodeId: id }] : []));
   const surroundings = { entries: configuration.skills.entries, hosts, config: configuration };
-  return evaluateSkills(skills, surroundings).filter((skill) => skill.eligible);
+  const eligible = evaluateSkills(skills, surroundings).filter((skill) => skill.eligible);
+  return eligible.map((skill) => withMirror(skill, agentId, nodes));
 }
 
 /** What a run may read and use (docs/security.md, "Who may do what"). */

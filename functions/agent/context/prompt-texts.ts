@@ -64,3 +64,6 @@ export const workspaceFilesText = `## Workspace Files
 Files of your workspace follow, as stored; you may change them. ${truncationMarker} marks a cut: read the file for the rest.`;
 
 export const skillsText = `Before you answer, go through the list below. If a skill fits the request, read its file (\`read_path\`, with gsv__ReadFile) and follow it; if several fit, take the most specific. If none fits, read none.`;
+
+/** For skills whose files machines mirror. */
+export const mirrorText = `\`folder\` has the skill's files on these machines: run its scripts there, in any command that contains this path.`;

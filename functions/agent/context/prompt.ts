@@ -21,6 +21,7 @@ import { dailyMemoryPath, promptFiles } from "../../../shared/workspace/workspac
 import {
   contextText,
   guestText,
+  mirrorText,
   recallText,
   safety,
   skillsText,
@@ -215,7 +216,8 @@ function skillsSection(entries: readonly string[], room: number): string {
   const left = entries.length - listed.length;
   const more = left === 0 ? "" : `\n${truncationMarker} ${left} more: list the folder skills/`;
   const list = listed.map((entry) => `${entry}\n`).join("");
-  return `## Skills (Mandatory Scan)\n\n${skillsText}\n\n<available_skills>\n${list}</available_skills>${more}`;
+  const text = list.includes("\n<folder ") ? `${skillsText} ${mirrorText}` : skillsText;
+  return `## Skills (Mandatory Scan)\n\n${text}\n\n<available_skills>\n${list}</available_skills>${more}`;
 }
 
 /** Characters of the list of skills, one line break after each. */
@@ -230,6 +232,9 @@ function skillEntry(skill: ListedSkill): string {
     `<description>${escapeXml(skill.description)}</description>`,
     `<location>${escapeXml(skill.location)}</location>`,
     `<read_path>${escapeXml(skill.readPath)}</read_path>`,
+    ...(skill.mirror
+      ? [`<folder machines="${skill.mirror.machines.join(", ")}">${skill.mirror.folder}</folder>`]
+      : []),
     "</skill>",
   ].join("\n");
 }

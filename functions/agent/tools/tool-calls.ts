@@ -77,7 +77,7 @@ export async function planCalls(
       const error = `${id} is ${leftText(leftAt, configuration.userTimezone)}`;
       return { call, address, by: "nobody", error };
     }
-    const payload = { tool: found.bareName, args: call.arguments };
+    const payload = { tool: found.bareName, args: call.arguments, conversation: turn.conversation };
     const node = sentToNode(agent, turn, address, { nodeId: id, event: "tool.invoke", payload });
     return { call, address, by: "node", node };
   });

@@ -1,14 +1,15 @@
-import { listPeers, type PeerRecord } from "../../../shared/peers/registry.ts";
+import { listPeers, type PeerRecord, readPeer } from "../../../shared/peers/registry.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
-import type { SkillEntry, SkillNode, SkillsResult } from "../../../shared/protocol/results.ts";
+import type { SkillEntry, SkillNode, SkillsResult } from "../../../shared/protocol/skill-schemas.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import { normalizeAgentId } from "../../../shared/session/key/session-key.ts";
 import { isBinName } from "../../../shared/skills/bin-probes.ts";
 import { evaluateSkills, requiredBins, type SkillStatus } from "../../../shared/skills/eligibility.ts";
 import { askNode, canProbeBins } from "../../../shared/skills/probing.ts";
+import { skillFiles } from "../../../shared/skills/skill-mirror.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 
-export const skillMethods: Pick<MethodTable, "skills.status" | "skills.update"> = {
+export const skillMethods: Pick<MethodTable, "skills.status" | "skills.update" | "skills.files"> = {
   "skills.status": {
     modes: ["client"],
     handle: async (gateway, { agentId }) => (await readSkills(gateway, agentId)).result,
@@ -34,6 +35,19 @@ export const skillMethods: Pick<MethodTable, "skills.status" | "skills.update"> 
       };
       await Promise.all(nodes.map(ask));
       return { ...result, updatedNodeCount, skippedNodeIds: skippedNodeIds.sort(), errors: errors.sort() };
+    },
+  },
+  "skills.files": {
+    modes: ["node"],
+    async handle(gateway, asked, { caller }) {
+      const agentId = normalizeAgentId(asked.agentId);
+      gateway.skills.forget();
+      const [configuration, skills, node] = await Promise.all([
+        gateway.configuration.load(),
+        gateway.skills.list(agentId, gateway.now()),
+        readPeer(gateway.table, "node", caller.peerId, gateway.now()),
+      ]);
+      return skillFiles(gateway, { configuration, skills, ...(node ? { node } : {}) }, { ...asked, agentId });
     },
   },
 };

@@ -5,6 +5,7 @@ import { FileQueues } from "../../../cli/node/files/node-files.ts";
 import { Outbox, type OutboxConnection } from "../../../cli/node/result-outbox.ts";
 import { NodeCalls } from "../../../cli/node/running-calls.ts";
 import { ShellSessions } from "../../../cli/node/shell/shell-sessions.ts";
+import { nodeTools } from "../../../cli/node/tools/offered.ts";
 import { listDecisions } from "../../../shared/approvals/decision-log.ts";
 import { listRequests } from "../../../shared/approvals/requests.ts";
 import type { Events } from "../../../shared/protocol/events.ts";
@@ -57,8 +58,11 @@ beforeAll(() => {
     sessions: new ShellSessions(() => {}, process.env),
     files: new FileQueues(),
   };
-  const listeners = { log: () => {}, onCall: () => {} };
-  node = new NodeCalls(context, new Outbox(connection, () => {}), listeners, () => 100_000);
+  const around = {
+    ...{ log: () => {}, onCall: () => {}, tools: () => nodeTools },
+    ...{ prepare: async () => {}, extend: async <R>(result: R) => result },
+  };
+  node = new NodeCalls(context, new Outbox(connection, () => {}), around, () => 100_000);
 });
 
 /** A command that leaves a line of its own in the node's ledger each time it runs. */

@@ -74,7 +74,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
   ]),
   node: new Set([
     ...["connect", "tools.list", "tool.result", "logs.result", "node.probe.result", "payload.upload"],
-    ...["node.pong", "node.exec.event", ...transferEnds],
+    ...["node.pong", "node.exec.event", "skills.files", ...transferEnds],
   ]),
   bridge: new Set(["connect", "tools.list", "channel.inbound", "channel.delivered", "payload.upload"]),
 };

@@ -22,6 +22,8 @@ export interface ToolTurn {
   audience: Audience;
   /** The conversation is not archived or searched. */
   isPrivate: boolean;
+  /** The same for all calls whose results the model still reads together: it changes with a reset and a compaction. */
+  conversation: string;
   /** Connected nodes; empty if the turn may not use them. */
   nodes: PeerRecord[];
   /** The native tools that this turn may use, by name. */
