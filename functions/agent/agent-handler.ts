@@ -96,7 +96,7 @@ export function createAgent(world: World): Agent {
     guardedFetch,
     searchWeb: async (...asked) => {
       const { searchWeb } = await import("./web/search-web.ts");
-      return searchWeb(await configuration.load(), secrets, ...asked);
+      return searchWeb({ configuration, secrets }, ...asked);
     },
     transcribe: createTranscribe({ configuration, secrets, book }),
     now,

@@ -3,7 +3,7 @@ import { count } from "../protocol/schemas.ts";
 import { plainName, text } from "./fields.ts";
 
 /** US dollars, up to ten million. Of a price: per million tokens. */
-const dollars = v.pipe(
+export const dollars = v.pipe(
   v.number(),
   v.minValue(0, "expected dollars, such as 0.5"),
   v.maxValue(10_000_000, "expected at most 10000000 dollars"),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { count, resetPolicyField } from "../protocol/schemas.ts";
 import { isTimezone } from "../runtime/zoned-time.ts";
-import { budgets } from "./budgets.ts";
+import { budgets, dollars } from "./budgets.ts";
 import { durationPattern } from "./duration.ts";
 import { flag, names, plainName, text } from "./fields.ts";
 import { secret } from "./secret.ts";
@@ -100,11 +100,13 @@ const web = v.strictObject({
   /** Whether the agent has `gsv__WebFetch`. */
   fetch: v.boolean(),
   search: v.strictObject({
-    /** Absent: the agent has no `gsv__WebSearch`. */
-    provider: v.optional(v.picklist(["brave", "tavily", "searxng"])),
+    /** Absent: the search tool of the model's provider, if it has one. `none`: the agent has no `gsv__WebSearch`. */
+    provider: v.optional(v.picklist(["brave", "tavily", "searxng", "none"])),
     /** Default: the provider's own server. Required for `searxng`. */
     baseUrl: v.optional(httpUrl),
     apiKey: v.optional(secret()),
+    /** Dollars for a search. Default: the list price; where none is known, an estimate. */
+    pricePerSearch: v.optional(dollars),
   }),
 });
 

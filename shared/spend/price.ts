@@ -14,8 +14,11 @@ export interface PriceList extends Rates {
   tiers?: readonly (Rates & { inputTokensAbove: number })[];
 }
 
-/** Tokens that a provider reports. `cacheWrite1h`: the part of `cacheWrite` that stays cached for an hour. */
-export type PricedUsage = Omit<Usage, "totalTokens"> & { cacheWrite1h?: number };
+/**
+ * Tokens that a provider reports. `cacheWrite1h`: the part of `cacheWrite` that stays cached for an hour. `fee`: dollars that
+ * the call costs besides its tokens, such as those of a search.
+ */
+export type PricedUsage = Omit<Usage, "totalTokens"> & { cacheWrite1h?: number; fee?: number };
 
 /**
  * Where a price comes from: `budgets.prices`, pi-ai's catalogue, the server's answer, or `budgets.unknownPrice`, which is an
@@ -46,27 +49,28 @@ export function priceOf(
   name: string,
   budgets: Budgets,
 ): { micros: number; source: PriceSource; savedMicros: number } {
-  const { input, cacheRead, cacheWrite } = usage;
+  const { input, cacheRead, cacheWrite, fee = 0 } = usage;
   const { source, list } = pricesOf(listed, name, budgets);
   const reported = typeof usage.cost === "object" ? usage.cost.total : (usage.cost ?? 0);
   if (source === "unknown-estimate" && reported > 0)
-    return { micros: microsOf(reported * 1e6), source: "reported", savedMicros: 0 };
+    return { micros: microsOf((reported + fee) * 1e6), source: "reported", savedMicros: 0 };
   const rates = ratesFor(list, input + cacheRead + cacheWrite);
-  const micros = microsOf(
+  const ofTokens =
     source === "catalogue" && reported > 0
       ? reported * 1e6 + unlistedParts(usage, listed)
-      : costBy(rates, usage),
-  );
-  const uncached = costBy(rates, { ...usage, ...onlyInput(usage) });
+      : costBy(rates, usage);
+  const micros = microsOf(ofTokens + fee * 1e6);
+  const uncached = costBy(rates, { ...usage, ...onlyInput(usage) }) + fee * 1e6;
   return { micros, source, savedMicros: Math.round(uncached) - micros };
 }
 
 /** How long a request stays cached: pi-ai's `cacheRetention`. */
 export type CacheRetention = "none" | "short" | "long";
 
-/** The size of a call that has not been made. `cacheRetention`: absent if it is not known. */
+/** The size of a call that has not been made. `cacheRetention`: absent if it is not known. `fee`: as in `PricedUsage`. */
 interface PlannedCall {
   inputTokens: number;
+  fee?: number | undefined;
   cacheRetention?: CacheRetention | undefined;
 }
 
@@ -75,7 +79,7 @@ interface PlannedCall {
  * @returns `refused`: the model's price is unknown, and budgets are on and refuse such models
  */
 export function upperBound(
-  { inputTokens, cacheRetention = "long" }: PlannedCall,
+  { inputTokens, cacheRetention = "long", fee = 0 }: PlannedCall,
   listed: PriceList | undefined,
   name: string,
   budgets: Budgets,
@@ -86,7 +90,7 @@ export function upperBound(
   const tiers = (list.tiers ?? []).filter(({ inputTokensAbove }) => inputTokens > inputTokensAbove);
   const dearest = (rate: (rates: Rates) => number) => Math.max(...[list, ...tiers].map(rate));
   return {
-    inputMicros: inputTokens * dearest((rates) => dearestInput(rates, cacheRetention)),
+    inputMicros: inputTokens * dearest((rates) => dearestInput(rates, cacheRetention)) + fee * 1e6,
     outputMicrosPerToken: dearest(({ output }) => output),
   };
 }

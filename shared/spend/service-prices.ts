@@ -18,6 +18,27 @@ const prices: readonly [RegExp, PriceList][] = [
   [/^gpt-4o-mini-transcribe/, perMillion(3, 5)],
 ];
 
+/** Dollars for a search. Brave's and Tavily's: without a monthly plan, of which some include free searches. */
+const searchPrices: readonly [RegExp, number][] = [
+  // https://brave.com/search/api/, https://docs.tavily.com/documentation/api-credits
+  [/^brave$/, 0.005],
+  [/^tavily$/, 0.008],
+  [/^searxng$/, 0],
+  // https://platform.claude.com/docs/en/about-claude/pricing, https://openai.com/api/pricing, https://ai.google.dev/pricing
+  [/^anthropic\//, 0.01],
+  [/^openai\//, 0.01],
+  [/^google\/gemini-2/, 0.035],
+  [/^google\/gemini-[3-9]/, 0.014],
+];
+
+/** A price list for a service whose calls have a fee and no tokens. */
+export const feeOnly = perMillion(1);
+
+/** Dollars for a search. @param name a service, or `PROVIDER/ID` of a model that searches. Undefined: it is unknown */
+export function searchPrice(name: string): number | undefined {
+  return searchPrices.find(([pattern]) => pattern.test(name))?.[1];
+}
+
 /** The price of a model that transcribes, per million tokens. Undefined: it is unknown. */
 export function servicePrice(model: string): PriceList | undefined {
   return prices.find(([pattern]) => pattern.test(model))?.[1];

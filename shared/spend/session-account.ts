@@ -50,6 +50,8 @@ export interface CallSize {
   /** Of the answer. */
   maxTokens: number;
   listed?: PriceList;
+  /** Dollars besides those of the tokens. */
+  fee?: number;
   /** Absent: it is not known. */
   cacheRetention?: CacheRetention;
 }
@@ -258,10 +260,10 @@ function pricedFor({ model, server }: Occasion, budgets: Budgets): Budgets {
 
 function boundOf(
   { model }: Occasion,
-  { inputTokens, maxTokens, listed, cacheRetention }: CallSize,
+  { inputTokens, maxTokens, listed, cacheRetention, fee }: CallSize,
   budgets: Budgets,
 ): Bound | undefined {
-  const rate = upperBound({ inputTokens, cacheRetention }, listed, model, budgets);
+  const rate = upperBound({ inputTokens, cacheRetention, fee }, listed, model, budgets);
   if (rate === "refused") return undefined;
   const { inputMicros, outputMicrosPerToken } = rate;
   return { inputTokens, cap: maxTokens, inputMicros, microsPerOutputToken: outputMicrosPerToken };

@@ -94,6 +94,7 @@ export interface Bench {
   /** The attachments of messages, as their platform returns them. */
   fetchAttachment: Agent["fetchAttachment"];
   guardedFetch: Agent["guardedFetch"];
+  searchWeb: Agent["searchWeb"];
   /** An agent as a cold start builds it. */
   agent(life?: Life): Agent;
   /** Writes an idle session with these messages. */
@@ -125,6 +126,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
     wait: async () => {},
     fetchAttachment: async () => ({ ok: false, reason: "there is no platform" }),
     guardedFetch: async () => ({ ok: false, reason: "there is no network", passing: false }),
+    searchWeb: async () => ({ results: [] }),
     agent(life = immortal()) {
       const now = () => Date.now() + bench.later;
       const prompts = createPromptSource(mortal(bucket, "bucket", life));
@@ -175,7 +177,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         },
         fetchAttachment: (...request) => bench.fetchAttachment(...request),
         guardedFetch: (...request) => bench.guardedFetch(...request),
-        searchWeb: async () => [],
+        searchWeb: (...request) => bench.searchWeb(...request),
         transcribe: async () => ({ status: "off" }),
         now,
       };

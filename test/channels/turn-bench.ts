@@ -265,7 +265,7 @@ export class TurnBench {
       channels: sender,
       guardedFetch,
       fetchAttachment: createFetchAttachment({ configuration, secrets, channels, guardedFetch, wait }),
-      searchWeb: async () => [],
+      searchWeb: async () => ({ results: [] }),
       transcribe: () => life.call("transcribe", async () => ({ status: "transcribed", text: "Buy milk." })),
     };
   }

@@ -218,7 +218,8 @@ export async function loadContext(
   const { sessionKey } = state;
   const [agentId, now] = [agentIdOf(sessionKey), agent.now()];
   const configuration = await agent.configuration.load();
-  const { role, audience, native, nodes: mayUseNodes } = rightsOf(configuration, state, run);
+  const { model, thinkingLevel } = effectiveChoice(configuration, sessionKey, state.settings, run.overrides);
+  const { role, audience, native, nodes: mayUseNodes } = rightsOf(configuration, state, run, model);
   const timezone = configuration.userTimezone;
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const [peers, { files, skills, origins }] = await Promise.all([
@@ -241,7 +242,6 @@ export async function loadContext(
     files,
     skills: usable,
   };
-  const { model, thinkingLevel } = effectiveChoice(configuration, sessionKey, state.settings, run.overrides);
   const machines = machinesText(kept, timezone);
   const isPrivate = state.private === true;
   const asked = `${model.provider}/${model.id}`;
@@ -314,6 +314,7 @@ function rightsOf(
   configuration: Configuration,
   { sessionKey, lastChannel }: Pick<SessionState, "sessionKey" | "lastChannel">,
   { role = "owner", origin }: Pick<Run, "role" | "origin">,
+  model: ModelConfiguration,
 ): RunRights {
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const ofSession = audienceOf(kind);
@@ -325,7 +326,7 @@ function rightsOf(
       (role === "owner" || tool.forGuests) &&
       (isOwnSession || !tool.ownSessionsOnly) &&
       mayUse(configuration, agentId, tool.definition.name) &&
-      tool.isOffered?.(configuration, agentId) !== false,
+      tool.isOffered?.(configuration, agentId, model) !== false,
   );
   const room = origin.kind === "channel" ? origin : lastChannel;
   return {

@@ -13,6 +13,7 @@ import { whyLost } from "../../../shared/session/lost-calls.ts";
 import type { CallDecision, PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import { leftText } from "../context/prompt.ts";
+import { payingFor } from "../payer.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { mayUse } from "./agent-rights.ts";
 import {
@@ -212,7 +213,7 @@ export async function dispatchCall(
  */
 export async function carryOutCalls(
   agent: Agent,
-  writer: Pick<SessionWriter, "interrupted">,
+  writer: Pick<SessionWriter, "interrupted" | "account">,
   turn: ToolTurn,
   run: Run,
   planned: readonly PlannedCall[],
@@ -227,10 +228,16 @@ export async function carryOutCalls(
     }
     if (outcome) await recordResult(agent, one.address, one.node.nodeId, outcome, agent.now());
   });
+  // The calls of a session are made one after the other: while tools run, no model is called.
+  const payment = async () => {
+    const occasion = payingFor(await agent.configuration.load(), run, planned[0]?.address.sessionKey ?? "");
+    return { account: writer.account, occasion };
+  };
   const native = async () => {
     for (const one of planned) {
       if (writer.interrupted.aborted) return;
-      if (one.by === "gateway") await carryOutNative({ agent, turn, signal: writer.interrupted }, run, one);
+      if (one.by === "gateway")
+        await carryOutNative({ agent, turn, signal: writer.interrupted, payment }, run, one);
       else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
       // A pending call keeps waiting for its node, even if the node is not connected now.
       else if (one.by === "nobody" && !one.isRefused && !isPending(one))

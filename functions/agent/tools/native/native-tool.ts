@@ -14,6 +14,7 @@ import type { CallOutcome } from "../../../../shared/session/calls.ts";
 import type { Sender } from "../../../../shared/session/inbox-entry.ts";
 import type { Audience } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
+import type { Payment } from "../../model/model-call.ts";
 
 /** The facts about a turn that its tools need. */
 export interface ToolTurn {
@@ -52,6 +53,8 @@ export interface ToolCallContext {
   address: CallAddress;
   /** Aborts when the run is stopped. Absent while a call is only planned. */
   signal?: AbortSignal;
+  /** Who pays for what the tool calls. Absent while a call is only planned. */
+  payment?(): Promise<Payment>;
 }
 
 /**
@@ -112,8 +115,8 @@ export interface NativeTool {
   asksSession?: boolean;
   /** True for a tool that only the owner's own conversations may use: main and named ones. */
   ownSessionsOnly?: boolean;
-  /** Whether the settings of an agent offer it. Absent: always. */
-  isOffered?(configuration: Configuration, agentId: string): boolean;
+  /** Whether the settings of an agent offer it to a model. Absent: always. */
+  isOffered?(configuration: Configuration, agentId: string, model: ModelConfiguration): boolean;
   /** @throws PeerError for an error that the model can fix; its message becomes the call's error */
   run(args: never, context: ToolCallContext): Promise<NativeOutcome>;
 }
@@ -133,7 +136,7 @@ export function nativeTool<E extends v.ObjectEntries, A extends v.ObjectEntries 
   asksNode?: boolean;
   asksSession?: boolean;
   ownSessionsOnly?: boolean;
-  isOffered?(configuration: Configuration, agentId: string): boolean;
+  isOffered?(configuration: Configuration, agentId: string, model: ModelConfiguration): boolean;
   run(args: v.InferOutput<v.ObjectSchema<A, undefined>>, context: ToolCallContext): Promise<NativeOutcome>;
 }): NativeTool {
   const { name, description, arguments: entries, accepts, alsoRequired = [], ...rest } = tool;

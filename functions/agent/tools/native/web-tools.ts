@@ -1,6 +1,7 @@
 import * as v from "valibot";
-import type { Configuration } from "../../../../shared/configuration/schema.ts";
 import { webOrigin } from "../../../../shared/origins/origins.ts";
+import { chooseSearch } from "../../web/search-choice.ts";
+import type { WebHit, WebResults } from "../../web/web-hit.ts";
 import { nativeTool } from "./native-tool.ts";
 
 /** Max characters of a page in one result: about 5,000 tokens. */
@@ -16,6 +17,19 @@ const query = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(400));
 
 /** The host of an address, as words of it are recorded. */
 const hostIn = (url: string) => webOrigin(URL.canParse(url) ? new URL(url).hostname : "");
+
+/** Google hides the addresses of results behind its own, and names their hosts as titles. */
+function hostOfHit({ url, title }: WebHit): string {
+  const isHidden =
+    url.startsWith("https://vertexaisearch.cloud.google.com/") && /^[\w-]+(?:\.[\w-]+)+$/.test(title);
+  return isHidden ? webOrigin(title) : hostIn(url);
+}
+
+/** An answer contains words of pages also when it cites none. */
+function originsOf({ results, answer }: WebResults): string[] {
+  const hosts = results.map(hostOfHit);
+  return hosts.length === 0 && answer !== undefined ? [webOrigin("*")] : hosts;
+}
 
 export const webFetch = nativeTool({
   name: "gsv__WebFetch",
@@ -38,23 +52,17 @@ export const webFetch = nativeTool({
   },
 });
 
-/** Whether the settings name a service that can be asked. */
-function canSearch({ web }: Configuration): boolean {
-  const { provider, baseUrl, apiKey } = web.search;
-  if (provider === undefined) return false;
-  return provider === "searxng" ? baseUrl !== undefined : apiKey !== undefined;
-}
-
 export const webSearch = nativeTool({
   name: "gsv__WebSearch",
   description: "Search the web. Read the best results with gsv__WebFetch.",
   arguments: { query },
   repeatable: true,
   forGuests: true,
-  isOffered: canSearch,
-  async run({ query: wanted }, { agent, signal }) {
-    const found = await agent.searchWeb(wanted, signal);
+  isOffered: (configuration, _agentId, model) => chooseSearch(configuration, model) !== undefined,
+  async run({ query: wanted }, { agent, turn, payment, signal }) {
+    if (!payment) return { ok: false, error: "a search cannot be planned" };
+    const found = await agent.searchWeb(wanted, { model: turn.model, payment: await payment(), signal });
     if ("error" in found) return { ok: false, error: found.error };
-    return { ok: true, result: { notice, results: found }, origins: found.map(({ url }) => hostIn(url)) };
+    return { ok: true, result: { notice, ...found }, origins: originsOf(found) };
   },
 });
