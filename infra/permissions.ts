@@ -142,7 +142,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     // A transfer into a workspace is a multipart upload, which is aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
     // A deleted session loses its media.
-    { resource: "mediaObjects", actions: ["s3:PutObject", "s3:DeleteObject"] },
+    { resource: "mediaObjects", actions: readWriteDelete },
     // Peers read and write payloads through presigned URLs of this role.
     { resource: "payloadObjects", actions: readWriteDelete },
     { resource: "skillObjects", actions: ["s3:GetObject"] },

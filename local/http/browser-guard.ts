@@ -12,8 +12,8 @@ export function isLoopback(host: string): boolean {
 export interface Accepted {
   /** Names of hosts, without a port, under which a tunnel or proxy forwards requests. */
   hosts?: readonly string[];
-  /** Whether pages in a browser may send requests. Default: no. */
-  pages?: boolean;
+  /** Whether pages in a browser may send requests, or the origins of those that may. Default: no. */
+  pages?: boolean | readonly string[];
 }
 
 /**
@@ -28,6 +28,7 @@ export function browserFault(
   const name = host.toLowerCase().replace(/:\d+$/, "");
   if (![...loopbackHosts, ...hosts].includes(name))
     return `Host: this endpoint is not reached as ${JSON.stringify(name)}; for a tunnel or proxy of that name, start with --allow-host`;
-  if (origin !== undefined && !pages) return "Origin: web pages may not use this endpoint";
+  const mayCall = typeof pages === "boolean" ? pages : pages.includes(origin ?? "");
+  if (origin !== undefined && !mayCall) return "Origin: web pages may not use this endpoint";
   return undefined;
 }

@@ -28,7 +28,7 @@ export interface LocalWorldOptions {
 /** The world on one machine: function calls on the stores of a data folder, without HTTP and without signatures. */
 export function openLocalWorld(machine: Machine, options: LocalWorldOptions): World {
   const { items, objects, parameters, schedules, invocations, onError } = machine;
-  const urls = openObjectUrls(objects, onError);
+  const urls = openObjectUrls(objects, onError, options.pageOrigins);
   machine.onClose(() => urls.close());
   return {
     table: openFormatted(tableOver(items)),

@@ -26,13 +26,18 @@ export interface ObjectUrls {
 /**
  * URLs of single objects, served on 127.0.0.1. The secret in the path takes the place of a signature. The server starts
  * with the first URL, because most processes never need one; URLs end with the process.
+ * @param pageOrigins the pages that may use the URLs in a browser
  */
-export function openObjectUrls(store: Store, onError: (error: unknown) => void): ObjectUrls {
+export function openObjectUrls(
+  store: Store,
+  onError: (error: unknown) => void,
+  pageOrigins: readonly string[] = [],
+): ObjectUrls {
   const permits = new Map<string, Permit>();
   let started: Promise<{ server: Server; port: number }> | undefined;
   const start = async () => {
     const server = createServer((request, response) => {
-      serve(store, permits, request, response).catch((error: unknown) => {
+      answer(store, permits, pageOrigins, request, response).catch((error: unknown) => {
         onError(error);
         if (response.headersSent) response.destroy();
         else response.writeHead(500).end();
@@ -60,6 +65,13 @@ export function openObjectUrls(store: Store, onError: (error: unknown) => void):
   };
 }
 
+/** What the bucket's CORS rule (`infra/constructs/storage.ts`) makes S3 answer to a page. */
+const corsHeaders = [
+  ["access-control-allow-methods", "GET, PUT"],
+  ["access-control-allow-headers", "content-type"],
+  ["vary", "origin"],
+] as const;
+
 /** Removes expired permits. They are stored in creation order, which is nearly the order of expiry. */
 function dropExpired(permits: Map<string, Permit>): void {
   const now = Date.now();
@@ -69,14 +81,34 @@ function dropExpired(permits: Map<string, Permit>): void {
   }
 }
 
+/** Answers a request of a program, or one that a page may send: the browser asks before an upload (`OPTIONS`). */
+async function answer(
+  store: Store,
+  permits: ReadonlyMap<string, Permit>,
+  pageOrigins: readonly string[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { origin } = request.headers;
+  const fault = browserFault(request.headers, { pages: pageOrigins });
+  if (fault !== undefined) return refuse(request, response, 403, fault);
+  if (origin !== undefined) {
+    for (const [name, value] of corsHeaders) response.setHeader(name, value);
+    response.setHeader("access-control-allow-origin", origin);
+    if (request.method === "OPTIONS") {
+      response.writeHead(204).end();
+      return;
+    }
+  }
+  await serve(store, permits, request, response);
+}
+
 async function serve(
   store: Store,
   permits: ReadonlyMap<string, Permit>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const fault = browserFault(request.headers);
-  if (fault !== undefined) return refuse(request, response, 403, fault);
   const permit = permits.get((request.url ?? "").slice(1).split("?")[0] ?? "");
   if (!permit || permit.method !== request.method || permit.expiresAt <= Date.now()) {
     return refuse(request, response, 403, "The URL is unknown, has expired, or is for another method.");

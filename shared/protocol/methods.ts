@@ -22,6 +22,7 @@ import {
   writtenFile,
 } from "./schemas.ts";
 import { searchParams } from "./search.ts";
+import { conversationParams } from "./shown-conversation.ts";
 import { skillParams } from "./skill-schemas.ts";
 import { usageParams } from "./usage.ts";
 import { workspaceHistoryParams } from "./workspace-history-schemas.ts";
@@ -118,7 +119,8 @@ export const methodParams = {
   connect: connectParams,
   "chat.send": v.object({
     sessionKey: sessionKeyField,
-    message: v.pipe(v.string(), v.minLength(1)),
+    /** May be empty when there are attachments. */
+    message: v.optional(v.string(), ""),
     media: v.optional(v.pipe(v.array(attachment), v.maxLength(10)), []),
     runId: v.optional(runIdField),
     keepAnswer: v.optional(v.boolean(), false),
@@ -222,16 +224,9 @@ export const methodParams = {
     sessionKey: sessionKeyField,
     keepMessages: v.optional(count(1, 999_999), 20),
   }),
-  "session.preview": v.object({ sessionKey: sessionKeyField, limit: v.optional(count(1, 1000)) }),
+  ...conversationParams,
   "session.delete": ofConversation,
   "session.history": ofSession,
-  "session.transcript": v.object({
-    sessionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
-    sessionKey: v.optional(sessionKeyField),
-    agentId,
-    next: v.optional(v.pipe(v.string(), v.maxLength(64))),
-    maxBytes: v.optional(count(10_000, 8_000_000), 96 * 1024),
-  }),
   "session.export": v.object({
     sessionId: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(64))),
     sessionKey: v.optional(sessionKeyField),

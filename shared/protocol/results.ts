@@ -17,6 +17,7 @@ import type {
   RunOutcome,
   SessionEntry,
 } from "./session-results.ts";
+import type { ConversationResults } from "./shown-conversation.ts";
 import type { SkillMethodResults } from "./skill-schemas.ts";
 import type { TokenResults } from "./token-results.ts";
 import type { UsageResults } from "./usage.ts";
@@ -115,8 +116,11 @@ export interface StatsResult {
   /** Milliseconds since the session was created. */
   uptime: number;
   isProcessing: boolean;
-  /** The run in progress. An extension of GSV's protocol. */
+  /** The run in progress. An extension of GSV's protocol, as the next two. */
   runId?: string;
+  /** Of that run: the number of its model call, and how often the call was repeated, as in its `chat` events. */
+  step?: number;
+  attempt?: number;
   /** Number of entries in the inbox. */
   queueSize: number;
 }
@@ -235,7 +239,8 @@ interface ResultTable
     DreamResults,
     UsageResults,
     SkillMethodResults,
-    TokenResults {
+    TokenResults,
+    ConversationResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
   "chat.result": RunOutcome & { runId: string };
@@ -273,7 +278,6 @@ interface ResultTable
   "session.reset": ResetResult;
   /** Sent by the agent when the compaction is done. */
   "session.compact": CompactResult;
-  "session.preview": { sessionKey: string; sessionId: string; messageCount: number; messages: Message[] };
   /** `sessionIds`: the deleted conversations. `objects`: number of objects deleted from the bucket. */
   "session.delete": { ok: true; sessionKey: string; sessionIds: string[]; objects: number };
   "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };

@@ -196,6 +196,9 @@ const attempts: Record<string, Attempt> = {
   "change the configuration (`config.set`)": method("config.set", { path: "userTimezone", value: "UTC" }),
   "let senders in (`pair.approve`)": method("pair.approve", { channel, senderId: "gail" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
+  "read a conversation's files (`media.url`)": method("media.url", {
+    ...{ sessionKey: "main", r2Key: "media/agent:main:main/none.png" },
+  }),
   "let in a device (`code.create`)": method("code.create", {}),
   "revoke a device (`device.revoke`)": method("device.revoke", { id: "none" }),
   "answer a tool call (`tool.result`)": method("tool.result", { callId: "none", result: "x" }),

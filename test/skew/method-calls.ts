@@ -148,6 +148,7 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "budget.raise": () => [{ params: { id: "day", usd: 1, raiseId: "a" } }],
   "session.preview": () => [{ params: session }, { params: { sessionKey: kept } }],
   "chat.result": () => [{ params: { ...session, runId: "no-such-run" } }],
+  "media.url": () => [{ params: { ...session, r2Key: "media/agent:main:main/none.png" } }],
   "session.history": () => [{ params: session }],
   "session.transcript": ({ sessionId }) => [{ params: { ...session, sessionId } }],
   "session.export": ({ sessionId }) => [

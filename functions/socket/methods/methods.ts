@@ -8,6 +8,7 @@ import { contextMethods } from "./context.ts";
 import { cronMethods } from "./cron.ts";
 import { heartbeatMethods } from "./heartbeat.ts";
 import { historyMethods } from "./history.ts";
+import { mediaMethods } from "./media.ts";
 import { dreamMethods, memoryMethods } from "./memory.ts";
 import { logMethods, nodeMethods, probeMethods } from "./nodes.ts";
 import { objectMethods } from "./objects.ts";
@@ -23,6 +24,7 @@ import { workspaceHistoryMethods, workspaceMethods } from "./workspace.ts";
 /** Every method of the protocol and its handler. A method without a handler is a type error. */
 export const methodTable: MethodTable = {
   ...chatMethods,
+  ...mediaMethods,
   ...toolMethods,
   ...logMethods,
   ...nodeMethods,

@@ -84,7 +84,7 @@ export const sessionMethods: Pick<
         updatedAt,
         uptime: gateway.now() - createdAt,
         isProcessing: state.run !== undefined,
-        ...(state.run ? { runId: state.run.runId } : {}),
+        ...(state.run ? { runId: state.run.runId, step: state.run.step, attempt: state.run.attempt } : {}),
         queueSize: state.inbox.length,
       };
     },
@@ -131,14 +131,17 @@ export const sessionMethods: Pick<
   },
   "session.preview": {
     modes: ["client"],
-    async handle(gateway, { sessionKey, limit = previewLimit }) {
+    async handle(gateway, { sessionKey, limit = previewLimit, before }) {
       const state = await load(gateway, sessionKey);
-      const from = Math.max(state.first, state.head - limit + 1);
+      const to = before === undefined ? state.head : Math.min(state.head, before - 1);
+      const from = Math.max(state.first, to - limit + 1);
+      const messages = await readMessages(gateway, state, from, to, maxPayloadBytes);
       return {
         sessionKey: state.sessionKey,
         sessionId: state.sessionId,
         messageCount: messageCount(state),
-        messages: await readMessages(gateway, state, from, state.head, maxPayloadBytes),
+        first: state.first,
+        messages: messages.map((message, index) => ({ ...message, seq: from + index })),
       };
     },
   },

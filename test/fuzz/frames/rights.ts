@@ -34,6 +34,10 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
     ],
     ...[
       "session.preview",
+      "media.url",
+      "code.create",
+      "device.list",
+      "device.revoke",
       "session.history",
       "session.delete",
       "session.transcript",
@@ -90,6 +94,7 @@ export function mayCall(mode: Mode, method: string): boolean {
 const reading = new Set([
   ...["object.list", "object.get", "object.history", "object.diff"],
   ...["config.get", "sessions.list", "session.get", "session.stats", "session.preview", "session.history"],
+  ...["media.url", "device.list"],
   ...["session.cost", "session.context", "usage.get", "budget.list"],
   ...["approval.list", "approval.get", "grant.list"],
   ...[

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type LocalGateway, startLocalGateway } from "../../../local/in-process-gateway.ts";
 import { type OfflineModel, startOfflineModel } from "../../../local/offline-model/offline-model-server.ts";
+import { openObjectUrls } from "../../../local/world/object-urls.ts";
 import { createToken } from "../../../shared/peers/tokens.ts";
 import { openClient } from "../../support/peer.ts";
 import { newFolder } from "../../support/run/test-folders.ts";
@@ -87,6 +88,29 @@ it("programs of the machine, and a tunnel or proxy that the owner named, reach e
   }
   expect(await statusOf(objectUrl, {})).toBe(200);
   expect(await statusOf(`${model.url}/chat/completions`, {})).toBe(404);
+});
+
+it("the gateway's own page uses the URLs of objects, and a browser learns that it may", async () => {
+  const own = "http://127.0.0.1:4100";
+  const urls = openObjectUrls(gateway.machine.objects, () => {}, [own]);
+  const put = await urls.presigner.put("payloads/in/1.json", 60, 2);
+  const asked = await fetch(put, { method: "OPTIONS", headers: { origin: own } });
+  expect(asked.status).toBe(204);
+  expect(asked.headers.get("access-control-allow-origin")).toBe(own);
+  expect(asked.headers.get("access-control-allow-methods")).toContain("PUT");
+  const headers = { origin: own, "content-type": "application/json" };
+  expect((await fetch(put, { method: "PUT", headers, body: "{}" })).status).toBe(200);
+  const get = await urls.presigner.get("payloads/in/1.json", 60);
+  const read = await fetch(get, { headers: { origin: own } });
+  expect(read.headers.get("access-control-allow-origin")).toBe(own);
+  expect(await read.text()).toBe("{}");
+  for (const origin of [page, "null", `${own}1`, own.replace("127.0.0.1", "localhost")])
+    for (const method of ["GET", "OPTIONS"]) {
+      const refused = await fetch(get, { method, headers: { origin } });
+      expect(refused.status, origin).toBe(403);
+      expect(refused.headers.get("access-control-allow-origin")).toBeNull();
+    }
+  await urls.close();
 });
 
 it("a page whose origin the owner allowed may connect, and no other page", async () => {

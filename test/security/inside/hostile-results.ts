@@ -179,7 +179,10 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
     ...{ archivedTo: hostile, tokensCleared: tokens, mediaDeleted: 0 },
   },
   "session.compact": { ok: true, trimmedMessages: 1, keptMessages: 1, archivedTo: hostile },
-  "session.preview": { sessionKey: hostile, sessionId: hostile, messageCount: 4, messages: said },
+  "session.preview": {
+    ...{ sessionKey: hostile, sessionId: hostile, messageCount: 4, first: 1 },
+    messages: said.map((message, index) => ({ ...message, seq: index + 1 })),
+  },
   "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile] },
   "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
   "session.export": { sessionId: hostile, agentId: hostile, format: "pi", text: hostile },
