@@ -137,6 +137,7 @@ export class GsvStack extends Stack {
     failures.watch(functions.timer.lambda);
     const urls = openUrls(functions);
     const page = new PageApi(this, "PageApi", { name, page: functions.page.lambda });
+    storage.allowPage(page.origin);
     const socket = functions.socket.lambda;
     socket.addEnvironment("WEBHOOK_URL", urls.webhook).addEnvironment("PAGE_ORIGINS", page.origin);
     if (settings.requireHeader) socket.addEnvironment("REQUIRE_HEADER", "true");

@@ -1,6 +1,12 @@
 import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
 import { AttributeType, Billing, type ITable, ProjectionType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
-import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from "aws-cdk-lib/aws-s3";
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  HttpMethods,
+  ObjectOwnership,
+} from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import type { Settings } from "../stage-settings.ts";
 
@@ -18,6 +24,12 @@ export class Storage extends Construct {
       ? TableV2.fromTableName(this, "ExistingTable", props.tableName)
       : this.createTable();
     this.bucket = this.createBucket(props.oldVersionDays);
+  }
+
+  /** Lets a web page use presigned URLs: upload attachments, and read files and large answers. */
+  allowPage(origin: string): void {
+    const allowedMethods = [HttpMethods.GET, HttpMethods.PUT];
+    this.bucket.addCorsRule({ allowedOrigins: [origin], allowedMethods, allowedHeaders: ["content-type"] });
   }
 
   private createTable(): TableV2 {

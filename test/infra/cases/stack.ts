@@ -193,6 +193,23 @@ export function stackCases(): void {
       });
     });
 
+    test("browsers let the page, and no other one, use presigned URLs of the bucket", () => {
+      const [api] = Object.keys(
+        template.findResources("AWS::ApiGatewayV2::Api", { Properties: { ProtocolType: "HTTP" } }),
+      );
+      template.hasResourceProperties("AWS::S3::Bucket", {
+        CorsConfiguration: {
+          CorsRules: [
+            {
+              AllowedOrigins: [{ "Fn::GetAtt": [api, "ApiEndpoint"] }],
+              AllowedMethods: ["GET", "PUT"],
+              AllowedHeaders: ["content-type"],
+            },
+          ],
+        },
+      });
+    });
+
     test("every request to the HTTP API leads to the page function, at most 20 a second", () => {
       const [api] = Object.keys(
         template.findResources("AWS::ApiGatewayV2::Api", { Properties: { ProtocolType: "HTTP" } }),
