@@ -3,7 +3,7 @@
  * needs it.
  */
 
-export const functionNames = ["socket", "webhook", "timer", "agent", "openai", "page"] as const;
+export const functionNames = ["socket", "webhook", "timer", "agent", "openai", "mcp", "page"] as const;
 export type FunctionName = (typeof functionNames)[number];
 
 /** Base ARNs of the resources below. In the stack they are CDK tokens. */
@@ -202,6 +202,12 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
   openai: [
     // It connects to the WebSocket API with the token of its caller, which decides what the caller may do.
     { resource: "table", actions: ["dynamodb:UpdateItem"], when: partitions("FAULT") },
+    ownLog,
+  ],
+  mcp: [
+    // As above. It checks the token itself, and records when it was last used.
+    { resource: "table", actions: ["dynamodb:GetItem"], when: partitions("TOKEN") },
+    { resource: "table", actions: ["dynamodb:UpdateItem"], when: partitions("TOKEN", "FAULT") },
     ownLog,
   ],
   // It serves files of its own bundle.

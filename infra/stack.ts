@@ -3,8 +3,8 @@ import { FunctionUrlAuthType, InvokeMode } from "aws-cdk-lib/aws-lambda";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 import { Failures } from "./constructs/failures.ts";
+import { FunctionApi } from "./constructs/function-api.ts";
 import { GatewayFunction } from "./constructs/gateway-function.ts";
-import { PageApi } from "./constructs/page-api.ts";
 import { Schedules } from "./constructs/schedules.ts";
 import { SocketApi } from "./constructs/socket-api.ts";
 import { Storage } from "./constructs/storage.ts";
@@ -20,6 +20,8 @@ export const memoryMegabytes: Record<FunctionName, number> = {
   agent: 512,
   openai: 256,
   page: 256,
+  // A cold start reads the MCP SDK: programs wait for their list of tools.
+  mcp: 512,
 };
 
 export interface GsvStackProps extends StackProps {
@@ -70,6 +72,11 @@ const shapes: Record<FunctionName, Shape> = {
     description: "Clients of OpenAI's API",
     // As long as a client listens to a turn. No event is retried.
     timeout: Duration.minutes(15),
+  },
+  mcp: {
+    description: "Programs that use the agent through MCP",
+    // API Gateway waits 29 s for an integration.
+    timeout: Duration.seconds(29),
   },
   page: {
     description: "The console's page",
@@ -136,16 +143,17 @@ export class GsvStack extends Stack {
     schedules.invokeRegularly(functions.timer.lambda);
     failures.watch(functions.timer.lambda);
     const urls = openUrls(functions);
-    const page = new PageApi(this, "PageApi", { name, page: functions.page.lambda });
-    storage.allowPage(page.origin);
+    const origins = this.openOrigins(functions, { name, programsPerSecond: settings.programsPerSecond });
+    storage.allowPage(origins.page);
     const socket = functions.socket.lambda;
-    socket.addEnvironment("WEBHOOK_URL", urls.webhook).addEnvironment("PAGE_ORIGINS", page.origin);
+    socket.addEnvironment("WEBHOOK_URL", urls.webhook).addEnvironment("PAGE_ORIGINS", origins.page);
     if (settings.requireHeader) socket.addEnvironment("REQUIRE_HEADER", "true");
     publishValues(this, parameterPrefix, {
       WebSocketUrl: socketApi.url,
       WebhookUrl: urls.webhook,
       OpenaiUrl: `${urls.openai}v1`,
-      PageUrl: page.origin,
+      PageUrl: origins.page,
+      McpUrl: `${origins.mcp}/mcp`,
       TableName: storage.table.tableName,
       BucketName: storage.bucket.bucketName,
     });
@@ -182,6 +190,26 @@ export class GsvStack extends Stack {
     return Object.fromEntries(functionNames.map(create)) as Record<FunctionName, GatewayFunction>;
   }
 
+  /** Opens an origin of its own for the console's page, and one for programs. They have no slash at the end. */
+  private openOrigins(
+    { page, mcp }: Record<FunctionName, GatewayFunction>,
+    { name, programsPerSecond }: { name: string; programsPerSecond: number },
+  ): { page: string; mcp: string } {
+    const open = {
+      page: "The page's files are public. Who uses the gateway is checked at its WebSocket API.",
+      mcp: "The function checks the token of each request, and answers 401 as programs expect it.",
+    };
+    const ofPage = { name: `${name}-page`, lambda: page.lambda, requestsPerSecond: 20, open: open.page };
+    const ofMcp = {
+      ...{ name: `${name}-mcp`, lambda: mcp.lambda, open: open.mcp },
+      requestsPerSecond: programsPerSecond,
+    };
+    return {
+      page: new FunctionApi(this, "PageApi", ofPage).origin,
+      mcp: new FunctionApi(this, "ProgramApi", ofMcp).origin,
+    };
+  }
+
   private functionArn(functionName: string): string {
     return this.formatArn({
       service: "lambda",
@@ -210,6 +238,8 @@ interface PublishedValues {
   OpenaiUrl: string;
   /** The console's page. */
   PageUrl: string;
+  /** The address for programs that use the agent through MCP. */
+  McpUrl: string;
   TableName: string;
   BucketName: string;
 }
@@ -219,6 +249,7 @@ const parameterNames: Record<keyof PublishedValues, string> = {
   WebhookUrl: "webhook-url",
   OpenaiUrl: "openai-url",
   PageUrl: "page-url",
+  McpUrl: "mcp-url",
   TableName: "table-name",
   BucketName: "bucket-name",
 };

@@ -19,6 +19,8 @@ export interface Settings {
   messagesPerSecond: number;
   /** Rate limit of new connections per second, 1 to 10000. Above it, the API answers 429 and runs no function. */
   connectsPerSecond: number;
+  /** Rate limit of programs' requests (MCP) per second, 1 to 10000. Above it, the API answers 429 and runs no function. */
+  programsPerSecond: number;
   /** Whether connections without an Authorization header are refused. Browsers cannot send one. */
   requireHeader: boolean;
   /**
@@ -47,6 +49,7 @@ export function readSettings(read: Read): Settings {
     oldVersionDays: count(read, faults, "oldVersionDays", between(1, 3650)) ?? 30,
     messagesPerSecond: count(read, faults, "messagesPerSecond", between(1, 10_000)) ?? 100,
     connectsPerSecond: count(read, faults, "connectsPerSecond", between(1, 10_000)) ?? 10,
+    programsPerSecond: count(read, faults, "programsPerSecond", between(1, 10_000)) ?? 20,
     requireHeader: flag(read, faults, "requireHeader") ?? false,
     webhookConcurrency: count(read, faults, "webhookConcurrency", between(1, 1000)),
     monthlyBudget: count(read, faults, "monthlyBudget", between(1, 100_000)) ?? 20,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { createAgentHandler } from "../functions/agent/agent-handler.ts";
+import { createMcpHandler } from "../functions/mcp/mcp-handler.ts";
 import { createOpenaiHandler } from "../functions/openai/openai-handler.ts";
 import { createPageHandler } from "../functions/page/page-handler.ts";
 import { createSocketHandler } from "../functions/socket/socket-handler.ts";
@@ -51,6 +52,8 @@ export interface LocalGateway {
   webhook: string;
   /** Base address for clients of OpenAI's API, which ends in `/v1`. */
   openai: string;
+  /** Address for programs that use the agent through MCP. */
+  mcp: string;
   /** Origin of the console's page, without a trailing slash. */
   page: string;
   /** The stores of the data folder and the host of the functions. */
@@ -83,7 +86,7 @@ const retryDelaysMs = [1000, 2000];
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
   const { port, limits, answerHttp, hosts = [] } = options;
   const named = options.webhookUrl === undefined ? [] : [new URL(options.webhookUrl).hostname];
-  const { ws, webhook, openai, page } = await startListeners(machine, {
+  const { ws, webhook, openai, mcp, page } = await startListeners(machine, {
     ...{ port, limits, hosts: [...hosts, ...named] },
     answerHttp: answerHttp && (() => answerHttp),
   });
@@ -109,6 +112,7 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
     ws: gatewayUrl,
     webhook: webhook.url,
     openai: `${openai.url}/v1`,
+    mcp: `${mcp.url}/mcp`,
     page: page.url,
     machine,
     world,
@@ -127,6 +131,7 @@ function createFunctions(world: World, { dir }: Machine, ws: string): Record<Fun
     timer: { handler: createTimerHandler(world), ...stackFunctions.timer },
     agent: { handler: createAgentHandler(world), ...stackFunctions.agent },
     openai: { handler: createOpenaiHandler(world), ...stackFunctions.openai },
+    mcp: { handler: createMcpHandler(world), ...stackFunctions.mcp },
     page: {
       handler: createPageHandler(() => pageFolder(join(dir, "page")), addresses),
       ...stackFunctions.page,

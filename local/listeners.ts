@@ -26,6 +26,7 @@ export interface Listeners {
   ws: WebSocketEndpoint;
   webhook: Endpoint;
   openai: Endpoint;
+  mcp: Endpoint;
   /** The console. On a port of its own: an origin that it shares with nothing. */
   page: Endpoint;
 }
@@ -46,7 +47,7 @@ export async function startListeners(machine: Machine, options: ListenerOptions)
       answerHttp,
       onError,
     });
-  const urlOf = (name: "webhook" | "openai" | "page", pages = false) =>
+  const urlOf = (name: "webhook" | "openai" | "mcp" | "page", pages = false) =>
     machine.open(name, (port) =>
       startFunctionUrl({ invoke: (event) => host.invoke(name, event), port, hosts, pages, onError }),
     );
@@ -54,6 +55,7 @@ export async function startListeners(machine: Machine, options: ListenerOptions)
     ws: await machine.open("ws", port === undefined ? begin : () => begin(port)),
     webhook: await urlOf("webhook"),
     openai: await urlOf("openai"),
+    mcp: await urlOf("mcp"),
     page: await urlOf("page", true),
   };
 }

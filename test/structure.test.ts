@@ -83,7 +83,7 @@ function sameList(found: readonly string[], known: readonly string[]): void {
 }
 
 describe("imports point one way", () => {
-  it.each(["socket", "webhook", "timer", "agent", "openai", "page"])(
+  it.each(["socket", "webhook", "timer", "agent", "openai", "mcp", "page"])(
     "functions/%s imports nothing but itself and shared",
     (name) => {
       expect(

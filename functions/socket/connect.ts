@@ -7,12 +7,18 @@ import { redeemCode } from "../../shared/peers/codes.ts";
 import { checkPlace } from "../../shared/peers/node-place.ts";
 import { isGatewayName, nodeTools } from "../../shared/peers/nodes.ts";
 import { claimId } from "../../shared/peers/peer-ids.ts";
-import { bindPeer, type ConnectionRecord, type Mode, type PeerRecord } from "../../shared/peers/registry.ts";
+import {
+  bindPeer,
+  type ConnectionRecord,
+  isMode,
+  type Mode,
+  type PeerRecord,
+} from "../../shared/peers/registry.ts";
 import { createDeviceToken, revoked, revokeToken, type TokenHolder } from "../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { events } from "../../shared/protocol/events.ts";
 import { protocolVersion, transferCapability } from "../../shared/protocol/frames.ts";
-import { methods } from "../../shared/protocol/methods.ts";
+import { methods, type Scope } from "../../shared/protocol/methods.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
 import type { ConnectParams, NodeRuntime } from "../../shared/protocol/schemas.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
@@ -93,7 +99,9 @@ async function registerSocket(
     );
   const [bins] = await Promise.all([
     mode === "node" ? readNodeBins(gateway.table, id) : undefined,
-    mode === "channel" ? undefined : claimId(gateway.table, { mode, id }, holder.id, gateway.now()),
+    mode === "channel" || mode === "mcp"
+      ? undefined
+      : claimId(gateway.table, { mode, id }, holder.id, gateway.now()),
   ]);
   if (mode === "node" && instance !== undefined)
     await checkPlace(gateway, { id, instance, tokenId: holder.id }, gateway.now());
@@ -199,13 +207,13 @@ function checkVersion({ minProtocol, maxProtocol = protocolVersion }: ConnectPar
 
 function checkMode({ client }: ConnectParams, { scopes }: Pick<TokenHolder, "scopes">): Mode {
   const { mode } = client;
-  if (mode !== "client" && mode !== "node" && mode !== "channel") {
-    throw new PeerError(code.badClient, "client.mode: expected client, node or channel");
-  }
+  if (!isMode(mode))
+    throw new PeerError(code.badClient, "client.mode: expected client, node, channel or mcp");
   if (mode === "channel" && client.channel === undefined) {
     throw new PeerError(code.badClient, "client.channel: needed in mode channel");
   }
-  if (!scopes.includes(mode) && !scopes.includes("admin")) {
+  const enough: readonly Scope[] = [mode, "admin", ...(mode === "mcp" ? (["client"] as const) : [])];
+  if (!enough.some((scope) => scopes.includes(scope))) {
     throw new PeerError(code.forbidden, `this token does not have the scope ${mode}`);
   }
   return mode;

@@ -176,7 +176,8 @@ async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFra
   const good = gateway.tokens.isGood(tokenId);
   good.catch(() => {});
   // Most requests of clients need the newest configuration. Read it in parallel with the token check.
-  if (caller.mode === "client") gateway.configuration.load({ fresh: true }).catch(() => {});
+  if (caller.mode === "client" || caller.mode === "mcp")
+    gateway.configuration.load({ fresh: true }).catch(() => {});
   if (frame.method !== "tool.result" && !(await good))
     return refuse(gateway, connectionId, frame.id, revoked());
   const answer = await answerTo(gateway, caller, frame);

@@ -26,7 +26,7 @@ export interface FunctionSettings {
 }
 
 /** The functions of the stack. */
-export type FunctionName = "socket" | "webhook" | "timer" | "agent" | "openai" | "page";
+export type FunctionName = "socket" | "webhook" | "timer" | "agent" | "openai" | "mcp" | "page";
 
 /** A function that runs in this process. */
 export interface HostedFunction extends FunctionSettings {
@@ -40,6 +40,7 @@ export const stackFunctions: Record<FunctionName, FunctionSettings> = {
   timer: { timeoutMs: 60_000, memoryMb: 256 },
   agent: { timeoutMs: 900_000, memoryMb: 512, invokesItself: true },
   openai: { timeoutMs: 900_000, memoryMb: 256 },
+  mcp: { timeoutMs: 29_000, memoryMb: 512 },
   page: { timeoutMs: 10_000, memoryMb: 256 },
 };
 

@@ -13,8 +13,9 @@ import { bucketLimits, clientSettings, secretLimits, tableLimits } from "./call-
 export interface StageOutputs {
   WebSocketUrl: string;
   WebhookUrl: string;
-  /** Absent in a stage of an earlier version. */
+  /** Absent in a stage of an earlier version, like the next one. */
   OpenaiUrl?: string;
+  McpUrl?: string;
   TableName: string;
   BucketName: string;
 }
@@ -24,9 +25,13 @@ const parameterNames: Record<keyof StageOutputs, string> = {
   WebSocketUrl: "websocket-url",
   WebhookUrl: "webhook-url",
   OpenaiUrl: "openai-url",
+  McpUrl: "mcp-url",
   TableName: "table-name",
   BucketName: "bucket-name",
 };
+
+/** Outputs that a stage of an earlier version lacks. */
+const newer: readonly string[] = ["OpenaiUrl", "McpUrl"] satisfies (keyof StageOutputs)[];
 
 /** The addresses and names of a stage; undefined when it is not deployed. Region and credentials as the SDK reads them. */
 export async function readStage(stage: string): Promise<StageOutputs | undefined> {
@@ -34,7 +39,7 @@ export async function readStage(stage: string): Promise<StageOutputs | undefined
   const entries = Object.entries(parameterNames).map(
     ([output, name]) => [output, found.get(`/gsv/${stage}/${name}`)] as const,
   );
-  return entries.some(([output, value]) => value === undefined && output !== "OpenaiUrl")
+  return entries.some(([output, value]) => value === undefined && !newer.includes(output))
     ? undefined
     : (Object.fromEntries(entries) as unknown as StageOutputs);
 }

@@ -16,9 +16,13 @@ import {
 } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Key, succeeds, type Table } from "../world/world.ts";
 
-/** The modes of a peer. Each needs a token with the scope of the same name. */
-export const modes = ["client", "node", "channel"] as const;
+/**
+ * The modes of a peer. Each needs a token with the scope of the same name. `mcp`: a program that uses the agent through MCP,
+ * which a token with the scope `client` may do too. It gets no events.
+ */
+export const modes = ["client", "node", "channel", "mcp"] as const;
 export type Mode = (typeof modes)[number];
+export const isMode = (name: string): name is Mode => modes.some((mode) => mode === name);
 
 /** A socket, from `$connect` to `$disconnect`. Times are epoch ms. */
 export interface ConnectionRecord {

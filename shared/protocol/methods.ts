@@ -103,10 +103,10 @@ const mimeOfFile = v.fallback(
 );
 
 /**
- * Scopes a token can carry. `client`, `node` and `channel` allow the mode of that name. `approve` allows to answer requests
- * for approval, and nothing else. `admin` includes the others.
+ * Scopes a token can carry. `client`, `node`, `channel` and `mcp` allow the mode of that name. `approve` allows to answer requests
+ * for approval, and nothing else; `mcp:nodes` lets a program act as the owner. `admin` includes the others.
  */
-export const scopes = ["client", "node", "channel", "approve", "admin"] as const;
+export const scopes = ["client", "node", "channel", "approve", "admin", "mcp", "mcp:nodes"] as const;
 export type Scope = (typeof scopes)[number];
 
 const runIdField = v.pipe(v.string(), v.minLength(1), v.maxLength(128));

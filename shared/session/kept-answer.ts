@@ -29,7 +29,7 @@ export async function keepAnswer(
   now: number,
 ): Promise<void> {
   const ended: Ended =
-    answer === undefined ? { status: "failed", error: failure } : { status: "done", text: fit(answer) };
+    answer === undefined ? { status: "failed", error: failure } : { status: "done", text: shortened(answer) };
   await table.put({
     ...keyOf(sessionKey, runId),
     ...ended,
@@ -51,6 +51,6 @@ export async function readKeptAnswer(
     : { status: "failed", error: String(item.error) };
 }
 
-function fit(text: string): string {
+function shortened(text: string): string {
   return text.length > maxCharacters ? text.slice(0, maxCharacters).toWellFormed() + cutNote : text;
 }

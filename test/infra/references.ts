@@ -26,8 +26,10 @@ export function resourceNames(template: TemplateJson): Names {
     if (Type === "AWS::S3::Bucket")
       names[id] = { Ref: local.bucketName, Arn: `arn:aws:s3:::${local.bucketName}` };
     if (Type === "AWS::ApiGatewayV2::Api") {
-      const isPage = Properties.ProtocolType === "HTTP";
-      names[id] = { Ref: isPage ? "page" : local.webSocketApiId, ApiEndpoint: "https://page.example" };
+      const isPage = String(Properties.Name).endsWith("-page");
+      const name = isPage ? "page" : "programs";
+      const isHttp = Properties.ProtocolType === "HTTP";
+      names[id] = { Ref: isHttp ? name : local.webSocketApiId, ApiEndpoint: `https://${name}.example` };
     }
     if (Type === "AWS::IAM::Role" && JSON.stringify(Properties).includes("scheduler.amazonaws.com")) {
       names[id] = { Arn: local.scheduleRoleArn };

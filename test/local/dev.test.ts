@@ -24,10 +24,10 @@ afterEach(async () => {
   await running?.close();
 });
 
-it("listens for peers, webhooks, clients of OpenAI's API and browsers alone: its stores are not open to other programs", async () => {
+it("listens for peers, webhooks, clients of OpenAI's API, MCP and browsers alone: its stores are not open to other programs", async () => {
   running = await startDev({ dir });
   const { ports } = JSON.parse(readFileSync(join(dir, "cloud.json"), "utf8"));
-  expect(Object.keys(ports).sort()).toEqual(["openai", "page", "webhook", "ws"]);
+  expect(Object.keys(ports).sort()).toEqual(["mcp", "openai", "page", "webhook", "ws"]);
   const posted = await fetch(`${running.url.replace("ws:", "http:")}/@connections/x`, {
     method: "POST",
     body: "{}",

@@ -11,7 +11,7 @@ import { byLine, followLog, newestLines } from "./log-files.ts";
 type Options = Invocation["options"];
 
 /** The functions of the gateway. Each has a log group `/aws/lambda/gsv-{stage}-{function}`. */
-const functionNames = ["socket", "webhook", "timer", "agent", "openai", "page"];
+const functionNames = ["socket", "webhook", "timer", "agent", "openai", "mcp", "page"];
 
 /** The log files of a local gateway: all functions, and the errors of the local world. */
 const localLogs = ["functions", "cloud"];

@@ -18,7 +18,7 @@ import { machineToken } from "../../gateway/machine-token.ts";
 import { checkCredentials, chooseAccount } from "../../gateway/stage-access.ts";
 import { chooseContext, fileOfItsOwn, type Run, run, runCdk, type StageContext } from "./deploy-stage.ts";
 
-type Outputs = Pick<StageOutputs, "WebSocketUrl" | "WebhookUrl" | "OpenaiUrl" | "TableName">;
+type Outputs = Pick<StageOutputs, "WebSocketUrl" | "WebhookUrl" | "OpenaiUrl" | "McpUrl" | "TableName">;
 
 export const deploy: Action = (context, invocation) => deployStage(context, invocation, run);
 
@@ -53,11 +53,11 @@ export async function deployStage(context: Context, { options }: Invocation, run
   });
   context.note(`4/4 saving url and token in ${settings.file}`);
   await updateConfigFile(settings.file, { gateway: { url: outputs.WebSocketUrl, token }, deploy: chosen });
-  const { WebSocketUrl: url, WebhookUrl: webhook, OpenaiUrl: openai } = outputs;
+  const { WebSocketUrl: url, WebhookUrl: webhook, OpenaiUrl: openai, McpUrl: mcp } = outputs;
   await writeFirstFiles(context, url, token);
   context.print(
-    { stage, url, webhook, openai, file: settings.file },
-    `gsv-${stage} is deployed.\n  gateway  ${url}\n  webhook  ${webhook}\n  openai   ${openai}\nTry \`gsv status\`, then \`gsv client\`.`,
+    { stage, url, webhook, openai, mcp, file: settings.file },
+    `gsv-${stage} is deployed.\n  gateway  ${url}\n  webhook  ${webhook}\n  openai   ${openai}\n  mcp      ${mcp}\nTry \`gsv status\`, then \`gsv client\`.`,
   );
 }
 

@@ -151,11 +151,12 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
   const model = await configureModel(running, choice);
   await writeFirstFiles(gateway, running);
   await gateway.close();
-  const { ws, webhook, openai } = running.cloud;
+  const { ws, webhook, openai, mcp } = running.cloud;
   const ready = {
     ws,
     webhook,
     openai,
+    mcp,
     token: running.token,
     pid: process.pid,
   };
@@ -167,7 +168,7 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
     configured || context.flags.data !== undefined ? `gsv client --data ${folder}` : "gsv client";
   context.print(
     ready,
-    `serving at ${ws}\n  webhook  ${webhook}\n  openai   ${openai}\n  pid      ${process.pid}\n\`${client}\` in this folder, or in one below it, connects to it; Ctrl-C ends it.`,
+    `serving at ${ws}\n  webhook  ${webhook}\n  openai   ${openai}\n  mcp      ${mcp}\n  pid      ${process.pid}\n\`${client}\` in this folder, or in one below it, connects to it; Ctrl-C ends it.`,
   );
   await ended;
 }

@@ -10,6 +10,7 @@ import { keyRules } from "../../../shared/session/key/routing.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
+import { sessionOf, writerOf } from "../program-rights.ts";
 
 /** The canonical form of a session key given by a peer. */
 export async function canonicalKey(
@@ -61,25 +62,26 @@ async function outcomeOf(
 
 export const chatMethods: Pick<MethodTable, "chat.send" | "chat.result"> = {
   "chat.send": {
-    modes: ["client"],
+    modes: ["client", "mcp"],
     async handle(gateway, params, { id, caller }) {
       const { sessionKey, message, media, runId = randomUUID(), keepAnswer: keepsAnswer } = params;
-      const key = await canonicalKey(gateway, sessionKey);
+      const key = await sessionOf(gateway, caller, sessionKey);
       const target = { sessionKey: key, id: runId, now: gateway.now() };
       const stored = await storeAttachments(gateway, caller.connectionId, target, media);
       const origin = clientOrigin(caller, id);
-      // `canonicalKey` has read the configuration since the request arrived.
+      // `sessionOf` has read the configuration since the request arrived.
       const configurationVersion = gateway.configuration.version();
       const text = { text: message, media: stored, keepsAnswer };
-      const incoming = { id: runId, ...text, origin, writer: {}, configurationVersion };
+      const incoming = { id: runId, ...text, origin, ...writerOf(caller), configurationVersion };
       const reply = await submitMessage(gateway, key, incoming);
       return reply.status === "deferred" ? deferred : reply;
     },
   },
   "chat.result": {
-    modes: ["client"],
-    async handle(gateway, { sessionKey, runId }) {
-      return { runId, ...(await outcomeOf(gateway, await canonicalKey(gateway, sessionKey), runId)) };
+    modes: ["client", "mcp"],
+    async handle(gateway, { sessionKey, runId }, { caller }) {
+      const key = await sessionOf(gateway, caller, sessionKey);
+      return { runId, ...(await outcomeOf(gateway, key, runId)) };
     },
   },
 };

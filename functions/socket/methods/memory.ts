@@ -13,7 +13,7 @@ const sources = { max: 3, characters: 300 };
 /** Clients act for the owner, so they may read and write all memories. */
 export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
   "memory.list": {
-    modes: ["client"],
+    modes: ["client", "mcp"],
     async handle(gateway, { agentId: named, query = "", limit, forgotten }) {
       const { memories, use } = await open(gateway, named);
       if (forgotten) {

@@ -7,7 +7,7 @@ import { agentOf } from "./workspace.ts";
 
 export const searchMethods: Pick<MethodTable, "session.search"> = {
   "session.search": {
-    modes: ["client"],
+    modes: ["client", "mcp"],
     async handle(gateway, { query, sessionKey: given, agentId: named, limit, maxChars }) {
       const sessionKey = given === undefined ? undefined : await canonicalKey(gateway, given);
       const agentId = sessionKey === undefined ? await agentOf(gateway, named) : agentIdOf(sessionKey);

@@ -42,7 +42,7 @@ export const sessionMethods: Pick<
   | "session.preview"
 > = {
   "sessions.list": {
-    modes: ["client"],
+    modes: ["client", "mcp"],
     async handle({ table }, { offset, limit }) {
       const sessions = await listSessions(table, offset, limit);
       return { sessions, count: sessions.length };

@@ -1,18 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { type NodeTool, nodeTools } from "../../../shared/peers/nodes.ts";
-import { listPeers } from "../../../shared/peers/registry.ts";
+import { isConnected, listNodes, listPeers } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import nativeDefinitions from "../../../shared/protocol/native-tools.json" with { type: "json" };
 import type { CallOutcome } from "../../../shared/session/calls.ts";
 import { putDeferred } from "../calls/deferred.ts";
 import { acceptResult, askNode } from "../calls/node-calls.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
+import { checkNodeScope, checkProgramCall, mayUseNodes } from "../program-rights.ts";
 import { canonicalKey } from "./chat.ts";
 
-/** @throws PeerError 404 for a tool that no node offers */
+/** @throws PeerError 404 for a tool that no node offers, 503 for one of a node that is not connected */
 async function findTool(gateway: Gateway, name: string): Promise<NodeTool> {
-  const tool = nodeTools(await listPeers(gateway.table, "node", gateway.now())).get(name);
+  const nodes = await listNodes(gateway.table, gateway.now());
+  const tool = nodeTools(nodes.filter(isConnected)).get(name);
   if (tool) return tool;
+  const left = nodeTools(nodes).get(name);
+  if (left) {
+    const message = `${left.node.id} is not connected, so ${left.bareName} was not called; try again when it is`;
+    throw new PeerError(code.unavailable, message, { retryable: true });
+  }
   if (nativeDefinitions.some((native) => native.name === name))
     throw new PeerError(
       code.notFound,
@@ -46,17 +53,21 @@ async function callTool(
 
 export const toolMethods: Pick<MethodTable, "tools.list" | "tool.invoke" | "tool.request" | "tool.result"> = {
   "tools.list": {
-    modes: ["client", "node", "channel"],
+    modes: ["client", "node", "channel", "mcp"],
     async handle({ table, now }, _params, { caller }) {
+      if (!mayUseNodes(caller)) return { tools: [] };
       const tools = [...nodeTools(await listPeers(table, "node", now())).values()];
       const native = caller.mode === "client" ? nativeDefinitions : [];
       return { tools: [...native, ...tools.map((tool) => tool.definition)] };
     },
   },
   "tool.invoke": {
-    modes: ["client"],
+    modes: ["client", "mcp"],
     async handle(gateway, { tool, args }, request) {
-      await callTool(gateway, await findTool(gateway, tool), args, request, { kind: "tool" });
+      checkNodeScope(request.caller);
+      const found = await findTool(gateway, tool);
+      await checkProgramCall(gateway, request.caller, found, args);
+      await callTool(gateway, found, args, request, { kind: "tool" });
       return deferred;
     },
   },

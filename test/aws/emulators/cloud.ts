@@ -36,6 +36,8 @@ export interface Cloud<Host extends FunctionHost = FunctionHost> extends Service
   webhook: string;
   /** Base address for clients of OpenAI's API, which ends in `/v1`. */
   openai: string;
+  /** Address for programs that use the agent through MCP. */
+  mcp: string;
   table: string;
   bucket: string;
   /** Environment of the functions, without their access keys. */
@@ -71,7 +73,7 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
   const { authorize, port, limits, losesDisconnect } = options;
   const { schedules, log } = machine;
   const urls = await startServices(machine, authorize);
-  const { ws, webhook, openai } = await startListeners(machine, {
+  const { ws, webhook, openai, mcp } = await startListeners(machine, {
     port,
     limits,
     losesDisconnect,
@@ -99,6 +101,7 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
     ws: `${ws.url}/${names.webSocketStage}`,
     webhook: webhook.url,
     openai: `${openai.url}/v1`,
+    mcp: `${mcp.url}/mcp`,
     table: names.tableName,
     bucket: names.bucketName,
     env,

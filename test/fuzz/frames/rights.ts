@@ -18,7 +18,16 @@ const transferEnds = [
 const allowed: Record<Mode, ReadonlySet<string>> = {
   stranger: new Set(),
   client: new Set([
-    ...["connect", "chat.send", "tools.list", "tool.invoke", "tool.request", "logs.get", "config.get"],
+    ...[
+      "connect",
+      "chat.send",
+      "chat.result",
+      "tools.list",
+      "tool.invoke",
+      "tool.request",
+      "logs.get",
+      "config.get",
+    ],
     ...[
       "sessions.list",
       "session.get",

@@ -25,6 +25,7 @@ export function functionsCases(): void {
       ["timer", 256, minute],
       ["agent", 512, 15 * minute],
       ["openai", 256, 15 * minute],
+      ["mcp", 512, 29],
       ["page", 256, 10],
     ])("%s runs Node 24 on arm64 with %i MB for %i s", (name, MemorySize, Timeout) => {
       template.hasResourceProperties("AWS::Lambda::Function", {
@@ -38,7 +39,7 @@ export function functionsCases(): void {
       });
     });
 
-    test("there are five, and each log group has a retention and is deleted with the stack", () => {
+    test("there are six, and each log group has a retention and is deleted with the stack", () => {
       template.resourceCountIs("AWS::Lambda::Function", functionNames.length);
       template.resourceCountIs("AWS::Logs::LogGroup", functionNames.length);
       for (const name of functionNames) {
@@ -83,6 +84,7 @@ export function functionsCases(): void {
         "gsv-local-timer": "Terminate",
         "gsv-local-agent": "Allow",
         "gsv-local-openai": "Terminate",
+        "gsv-local-mcp": "Terminate",
         "gsv-local-page": "Terminate",
       });
     });

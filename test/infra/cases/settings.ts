@@ -14,6 +14,7 @@ export function settingsCases(): void {
       oldVersionDays: 30,
       messagesPerSecond: 100,
       connectsPerSecond: 10,
+      programsPerSecond: 20,
       requireHeader: false,
       webhookConcurrency: undefined,
       monthlyBudget: 20,

@@ -165,7 +165,7 @@ export function stackCases(): void {
       );
     });
 
-    test("API Gateway may invoke the socket function for each of its routes, and the page function", () => {
+    test("API Gateway may invoke the socket function for each of its routes, and the two others", () => {
       const names = resourceNames(json);
       const permissions = Object.values(
         template.findResources("AWS::Lambda::Permission", {
@@ -181,6 +181,7 @@ export function stackCases(): void {
       expect(permissions.map(({ Properties }) => resolve(Properties, names))).toEqual([
         ...["$connect", "$disconnect", "$default"].map((key) => allowed("socket", `local/*${key}`)),
         allowed("page", "page/*/*"),
+        allowed("mcp", "programs/*/*"),
       ]);
     });
 
@@ -273,6 +274,7 @@ export function stackCases(): void {
       WebSocketUrl: ["websocket-url", "wss://local.execute-api.us-east-1.amazonaws.com/ws"],
       WebhookUrl: ["webhook-url", "https://webhook.example/"],
       OpenaiUrl: ["openai-url", "https://openai.example/v1"],
+      McpUrl: ["mcp-url", "https://programs.example/mcp"],
       PageUrl: ["page-url", "https://page.example"],
       TableName: ["table-name", "gsv-local"],
       BucketName: ["bucket-name", "gsv-storage"],

@@ -11,11 +11,18 @@ export function strangersCases(): void {
       });
     });
 
+    test("requests of programs have a rate limit, which the stage chooses", () => {
+      templateOf({ programsPerSecond: "3" }).hasResourceProperties("AWS::ApiGatewayV2::Stage", {
+        StageName: "$default",
+        DefaultRouteSettings: { ThrottlingRateLimit: 3, ThrottlingBurstLimit: 6 },
+      });
+    });
+
     test("the stage is created after the route that its settings name", () => {
       const { Resources } = synthesizeTemplate();
       const entries = Object.entries(Resources);
       const [route] = entries.find(([, { Properties }]) => Properties?.RouteKey === "$connect") ?? [];
-      const [, stage] = entries.find(([, { Type }]) => Type === "AWS::ApiGatewayV2::Stage") ?? [];
+      const [, stage] = entries.find(([, { Properties }]) => Properties?.StageName === "ws") ?? [];
       expect(stage?.DependsOn).toContain(route);
     });
 

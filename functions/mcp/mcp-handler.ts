@@ -1,0 +1,115 @@
+import * as sdk from "@modelcontextprotocol/server";
+import type { LambdaFunctionURLEvent } from "aws-lambda";
+import { bearerOf, bodyText, type HttpAnswer, jsonAnswer } from "../../shared/http/http-answer.ts";
+import { type GatewayLink, linkToGateway } from "../../shared/peers/gateway-link.ts";
+import { createTokenVerifier, type TokenHolder } from "../../shared/peers/tokens.ts";
+import type { Scope } from "../../shared/protocol/methods.ts";
+import { watchInvocations } from "../../shared/runtime/faults.ts";
+import { wrapHandler } from "../../shared/runtime/handler.ts";
+import { logError } from "../../shared/runtime/log.ts";
+import type { World } from "../../shared/world/world.ts";
+import { createProgramServer, type ProgramRequest } from "./mcp-server.ts";
+import { limitRate } from "./request-rate.ts";
+
+type McpWorld = Pick<World, "gatewayUrl" | "table" | "now" | "pause">;
+
+/** The handler of the address at which programs use the agent through MCP. */
+export function createMcpHandler(world: McpWorld) {
+  const answer = openMcp(world);
+  return wrapHandler<LambdaFunctionURLEvent, HttpAnswer>("mcp", answer, {
+    fields: ({ requestContext, rawPath }) => ({
+      method: requestContext.http.method,
+      path: rawPath.slice(0, 64),
+    }),
+    onError: () => rpcError(500, sdk.ProtocolErrorCode.InternalError, "internal error"),
+    watch: watchInvocations(world.table, "mcp", world.now),
+  });
+}
+
+/** The scopes that allow to use the agent, and the tools of nodes. */
+const agentScopes: readonly Scope[] = ["mcp", "client", "admin"];
+const nodeScopes: readonly Scope[] = ["mcp:nodes", "client", "admin"];
+
+function openMcp(world: McpWorld): (event: LambdaFunctionURLEvent) => Promise<HttpAnswer> {
+  const tokens = createTokenVerifier(world.table, world.now);
+  const rate = limitRate(world.now);
+  return async (event) => {
+    const path = event.rawPath.replace(/\/+$/, "");
+    if (path !== "/mcp")
+      return jsonAnswer(404, { error: `there is nothing here; the address is ${originOf(event)}/mcp` });
+    const token = bearerOf(event);
+    const holder = token === undefined ? undefined : await tokens.verify(token);
+    if (token === undefined || holder === undefined) return challenge(event, token === undefined);
+    if (!agentScopes.some((scope) => holder.scopes.includes(scope))) return tooNarrow(event);
+    const seconds = rate.count(holder.id);
+    if (seconds !== undefined) {
+      const busy = rpcError(
+        429,
+        sdk.ProtocolErrorCode.InternalError,
+        `too many requests; try again in ${seconds} s`,
+      );
+      return { ...busy, headers: { ...busy.headers, "retry-after": String(seconds) } };
+    }
+    return serve(world, event, token, holder);
+  };
+}
+
+/** Answers one request with a server of its own, and ends what it has opened. */
+async function serve(
+  world: McpWorld,
+  event: LambdaFunctionURLEvent,
+  token: string,
+  { id, scopes }: TokenHolder,
+): Promise<HttpAnswer> {
+  let opened: Promise<GatewayLink> | undefined;
+  const request: ProgramRequest = {
+    program: id,
+    mayUseNodes: nodeScopes.some((scope) => scopes.includes(scope)),
+    link: () => (opened ??= linkToGateway(world.gatewayUrl, token, { name: "mcp", mode: "mcp" })),
+    now: world.now,
+    pause: world.pause,
+  };
+  // An HTTP API sends whole answers, so a subscription would never be answered.
+  const handler = sdk.createMcpHandler(({ era }) => createProgramServer(request, era), {
+    maxSubscriptions: 0,
+    keepAliveMs: 0,
+  });
+  try {
+    const response = await handler.fetch(toRequest(event));
+    const body = await response.text();
+    return { statusCode: response.status, headers: Object.fromEntries(response.headers), body };
+  } finally {
+    await handler.close();
+    await opened?.then((link) => link.close()).catch((error: unknown) => logError("mcp.unlinked", error));
+  }
+}
+
+function toRequest(event: LambdaFunctionURLEvent): Request {
+  const { method } = event.requestContext.http;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(event.headers))
+    if (value !== undefined) headers.set(name, value);
+  const body = method === "POST" ? bodyText(event) : undefined;
+  return new Request(`${originOf(event)}/mcp`, { method, headers, body });
+}
+
+/** The address by which the program reached this function, without a path. */
+function originOf({ headers, requestContext }: LambdaFunctionURLEvent): string {
+  return `${headers["x-forwarded-proto"] ?? "http"}://${headers.host ?? requestContext.domainName}`;
+}
+
+function challenge(event: LambdaFunctionURLEvent, isMissing: boolean): HttpAnswer {
+  const error = isMissing ? "" : ', error="invalid_token"';
+  const value = `Bearer realm="${originOf(event)}/mcp"${error}`;
+  const message = isMissing ? "a token is needed" : "the token is unknown, was revoked or has expired";
+  return jsonAnswer(401, { error: message }, { "www-authenticate": value });
+}
+
+function tooNarrow(event: LambdaFunctionURLEvent): HttpAnswer {
+  const value = `Bearer realm="${originOf(event)}/mcp", error="insufficient_scope", scope="mcp"`;
+  return jsonAnswer(403, { error: "the token does not have the scope mcp" }, { "www-authenticate": value });
+}
+
+function rpcError(statusCode: number, code: number, message: string): HttpAnswer {
+  return jsonAnswer(statusCode, { jsonrpc: "2.0", id: null, error: { code, message } });
+}
