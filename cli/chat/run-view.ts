@@ -50,7 +50,7 @@ export class RunView {
   chat(event: ChatEvent): RunStep[] {
     if (event.state === "delta") return this.#delta(event);
     if (event.state === "retry") return this.#retry(event);
-    return "message" in event ? this.#complete(event) : [];
+    return "message" in event && event.state !== "user" ? this.#complete(event) : [];
   }
 
   /** The steps for a `tool.result` event of this run. None for a repeated event. */

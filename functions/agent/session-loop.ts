@@ -143,7 +143,7 @@ async function endStopped(
     const marker = endMarker("stopped by the user before an answer", agent.now());
     await writer.append([...results, marker], [assign("run", answered(havingRead(run, origins)))]);
   };
-  await Promise.all([stopped(), deliverStop(agent, writer.sessionKey, run, peers)]);
+  await Promise.all([stopped(), deliverStop(agent, writer, run, peers)]);
   await writer.account.settle(payerOf(run, writer.sessionKey));
   return endRun(agent, writer);
 }

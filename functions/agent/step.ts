@@ -6,7 +6,7 @@ import { log, logError } from "../../shared/runtime/log.ts";
 import { listSteps } from "../../shared/session/due.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { havingRead, newRun, type Run, shrinkSteps, startedAgain } from "../../shared/session/run.ts";
-import { assign, metaKey } from "../../shared/session/state.ts";
+import { assign, metaKey, type SessionState } from "../../shared/session/state.ts";
 import { originsOfEntry, originsOfSession } from "../../shared/session/words-read.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
@@ -18,6 +18,7 @@ import { messageOrigin, newTail, type Prepared, plainTail, withTail } from "./co
 import { waitAtLimit } from "./limit-step.ts";
 import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
 import { announceWait, unannounced } from "./reply/delivery.ts";
+import { announceStart } from "./reply/session-news.ts";
 import { applyReply, failStep } from "./reply-step.ts";
 import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
 
@@ -133,16 +134,29 @@ export async function runStep(
   plan: StepPlan,
 ): Promise<Next> {
   const { run, call, entry } = plan;
+  const told = announced(agent, writer.state, plan, peers);
   const prepared = call && (await prepareCall(agent, writer, run, call, peers));
   const [, asked] = await Promise.all([
     commitPlan(writer, plan, prepared),
     prepared?.status === "fits" ? askModel(agent, writer, peers, run, prepared) : prepared,
     entry && recordStart(agent, run),
   ]);
-  if (!asked) return "continue";
-  const next = await applyOutcome(agent, writer, peers, asked);
-  if ("streamed" in asked) await asked.streamed;
+  const next = asked ? await applyOutcome(agent, writer, peers, asked) : "continue";
+  if (asked && "streamed" in asked) await asked.streamed;
+  // The end of the run follows the news of its start.
+  await told;
   return next;
+}
+
+/** Announces the first step of a run. */
+function announced(
+  agent: Agent,
+  state: SessionState,
+  { run: { runId }, appended: [message], entry }: StepPlan,
+  peers: ConnectedPeers,
+): Promise<void> | undefined {
+  if (!entry || message?.role !== "user") return undefined;
+  return announceStart(agent, state, runId, message, peers.clients(agent.now() - freshPeersMs));
 }
 
 /** Records in a job's history that its run has begun. A failure is only logged: the end is recorded, too. */

@@ -1,5 +1,5 @@
 import type { Events } from "../protocol/events.ts";
-import { type EventFrame, eventFrame } from "../protocol/frames.ts";
+import { type EventFrame, eventFrame, followCapability } from "../protocol/frames.ts";
 import { log, logError } from "../runtime/log.ts";
 import type { PostOptions, Sockets, Table } from "../world/world.ts";
 import { dropConnection, listPeers } from "./registry.ts";
@@ -7,7 +7,8 @@ import { dropConnection, listPeers } from "./registry.ts";
 /** Events for all clients. */
 type ClientEvent =
   | ("chat" | "tool.result" | "node.changed" | "memory.extracted")
-  | ("approval.requested" | "approval.resolved" | "budget.warning" | "budget.reached" | "agent.changed");
+  | ("approval.requested" | "approval.resolved" | "budget.warning" | "budget.reached" | "agent.changed")
+  | "session.changed";
 
 /**
  * Sends events to connected clients. Nothing here throws: an ended connection is removed from the registry, and other
@@ -16,6 +17,8 @@ type ClientEvent =
 export interface Broadcast {
   /** Connection ids of all clients connected now. */
   clients(): Promise<string[]>;
+  /** Those of these connections that follow all sessions (`followCapability`), as the last `clients` found them. */
+  following(connectionIds: readonly string[]): string[];
   /**
    * Posts an event to these connections in parallel, to each after its pending offers. `fallback` is sent when the
    * payload is too large.
@@ -36,6 +39,8 @@ export interface Broadcast {
 export function createBroadcast(table: Table, sockets: Sockets, now: () => number): Broadcast {
   /** Connections that did not accept an event, each with the run (`keyOf`). */
   const leftOut = new Set<string>();
+  /** Connections of clients with `followCapability`. */
+  let followers = new Set<string>();
   /** Offers in progress, by connection and run. */
   const offers = new Map<string, Promise<boolean>>();
 
@@ -68,8 +73,11 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
   return {
     async clients() {
       const peers = await listPeers(table, "client", now());
-      return peers.map((peer) => peer.connectionId);
+      const follows = peers.filter(({ capabilities }) => capabilities?.includes(followCapability));
+      followers = new Set(follows.map(({ connectionId }) => connectionId));
+      return peers.map(({ connectionId }) => connectionId);
     },
+    following: (connectionIds) => connectionIds.filter((id) => followers.has(id)),
     async send(connectionIds, event, payload, fallback) {
       const frames = [payload, ...(fallback ? [fallback] : [])].map((one) => eventFrame(event, one));
       await Promise.all(connectionIds.map((connectionId) => tell(connectionId, payload, frames)));

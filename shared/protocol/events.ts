@@ -1,7 +1,7 @@
 import type { ApprovalRequested, ApprovalResolved } from "./approvals.ts";
 import type { Peer } from "./channel-accounts.ts";
 import type { LastExtraction } from "./memory-schemas.ts";
-import type { AssistantMessage, MediaAttachment } from "./messages.ts";
+import type { AssistantMessage, MediaAttachment, UserMessage } from "./messages.ts";
 import type { Spending } from "./session-results.ts";
 
 /** Events this gateway may send, in the order in which `hello-ok` lists them. */
@@ -12,6 +12,7 @@ export const events = [
   ...(["connection.ended", "node.ping", "node.changed", "memory.extracted"] as const),
   ...(["approval.requested", "approval.resolved"] as const),
   ...(["budget.warning", "budget.reached", "agent.changed"] as const),
+  "session.changed",
 ] as const;
 
 export type EventName = (typeof events)[number];
@@ -65,8 +66,19 @@ export interface ChatError extends OfRun {
   error: string;
 }
 
+/**
+ * A run begins with this message, whoever wrote it: `message.origin` says where. An extension of GSV's protocol, only for
+ * clients with `followCapability`. It may come twice.
+ */
+export interface ChatUser extends OfRun {
+  state: "user";
+  message: UserMessage;
+  /** The message's number in the conversation, as in `session.preview`. */
+  seq: number;
+}
+
 /** One step of a run. */
-export type ChatEvent = ChatDelta | ChatRetry | ChatReply | ChatError;
+export type ChatEvent = ChatUser | ChatDelta | ChatRetry | ChatReply | ChatError;
 
 /** The result of a tool call that a session's model made. */
 export interface RunToolResult extends OfRun {
@@ -137,6 +149,14 @@ export interface AgentChange extends OfRun {
   name: string;
 }
 
+/** A run of a session has begun or ended, or its label was changed. Times are epoch ms. */
+export interface SessionChanged {
+  sessionKey: string;
+  label?: string;
+  lastActiveAt: number;
+  isProcessing: boolean;
+}
+
 interface EventTable {
   /** To clients. */
   chat: ChatEvent;
@@ -185,6 +205,8 @@ interface EventTable {
   "budget.reached": BudgetNews;
   /** To clients. */
   "agent.changed": AgentChange;
+  /** To clients with `followCapability`. */
+  "session.changed": SessionChanged;
 }
 
 /** The payload of every event. */

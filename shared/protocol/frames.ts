@@ -25,6 +25,9 @@ export const transferCapability = "transfer";
 /** Capability of a node that mirrors the files of skills (`skills.files`) where its commands run. */
 export const skillsCapability = "skills";
 
+/** Capability of a client that shows all sessions: it gets `session.changed`, and each message with which a run begins. */
+export const followCapability = "session-events";
+
 /** Maximum bytes of a payload by reference, in both directions. */
 export const maxPayloadBytes = 10 * 1024 * 1024;
 

@@ -113,3 +113,17 @@ it("media.url opens a file of its session, and nothing else in the bucket", asyn
   });
   expect(asked).toHaveLength(1);
 });
+
+it("a new label is announced to clients that follow all sessions, and to no other one", async () => {
+  const { token } = await world.token(["client"]);
+  await socket.open("follower", token);
+  const follower = { ...clientParams("follower"), capabilities: ["session-events"] };
+  await socket.request("follower", "connect", follower);
+  await say(1, 1);
+  await call("session.patch", { sessionKey, label: "home" });
+  await call("session.patch", { sessionKey, settings: { maxTokens: 5 } });
+  expect(world.events("follower")).toMatchObject([
+    { event: "session.changed", payload: { sessionKey, label: "home", isProcessing: false } },
+  ]);
+  expect(world.events("page")).toEqual([]);
+});

@@ -15,6 +15,7 @@ import { withoutProviderWords } from "../model/provider-error-text.ts";
 import { runOf, type SessionWriter } from "../session-writer.ts";
 import type { EndedCalls } from "../tools/ended-calls.ts";
 import { settleHeartbeat } from "./heartbeat-answer.ts";
+import { announceEnd } from "./session-news.ts";
 
 /** Max characters of a stored error: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
@@ -34,10 +35,12 @@ export async function deliverReply(
 ): Promise<void> {
   const { failure } = run;
   const clients = peers.clients(agent.now() - freshPeersMs);
-  const end =
+  const [end] = await Promise.all([
     failure === undefined
-      ? await deliverAnswer(agent, writer, run, clients)
-      : await deliverFailure(agent, writer, run, failure, clients);
+      ? deliverAnswer(agent, writer, run, clients)
+      : deliverFailure(agent, writer, run, failure, clients),
+    announceEnd(agent, writer.state, clients),
+  ]);
   await settleRun(agent, writer.sessionKey, run, end);
   log("run.end", { sessionKey: writer.sessionKey, runId: run.runId, steps: run.step });
 }
@@ -101,12 +104,14 @@ function shortReason(failure: string): string {
 /** Announces to the clients and to the channel of its message that a run was stopped, and settles it. */
 export async function deliverStop(
   agent: Agent,
-  sessionKey: string,
+  { sessionKey, state }: SessionWriter,
   run: Run,
   peers: ConnectedPeers,
 ): Promise<void> {
+  const clients = peers.refreshClients();
   await Promise.all([
-    announceError(agent, sessionKey, run.runId, "Run cancelled by user", peers.refreshClients()),
+    announceError(agent, sessionKey, run.runId, "Run cancelled by user", clients),
+    announceEnd(agent, state, clients),
     agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
   ]);
   await settleRun(agent, sessionKey, run, { failure: "stopped by the user" });

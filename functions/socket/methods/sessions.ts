@@ -105,6 +105,7 @@ export const sessionMethods: Pick<
         const unscheduled = (error: unknown) => logError("reset.unscheduled", error, { sessionKey: key });
         await planReset(gateway, state, gateway.now()).catch(unscheduled);
       }
+      if (label !== undefined) await tellRenamed(gateway, state);
       return { ok: true };
     },
   },
@@ -146,6 +147,18 @@ export const sessionMethods: Pick<
     },
   },
 };
+
+/** Tells the clients that follow all sessions about a session's new label. A failure is only logged. */
+async function tellRenamed({ broadcast }: Gateway, state: SessionState): Promise<void> {
+  const { sessionKey, label, updatedAt: lastActiveAt } = state;
+  const change = { sessionKey, ...(label === undefined ? {} : { label }), lastActiveAt };
+  try {
+    const followers = broadcast.following(await broadcast.clients());
+    await broadcast.send(followers, "session.changed", { ...change, isProcessing: state.run !== undefined });
+  } catch (error) {
+    logError("session.untold", error, { sessionKey });
+  }
+}
 
 /**
  * Completes a client's patch: missing fields of a model or reset policy come from the session's own, otherwise from the one
