@@ -58,6 +58,10 @@ export const resources = {
   schedules: { arn: ({ schedules }) => `${schedules}/*`, wildcard: madeAtRunTime },
   scheduleRole: { arn: ({ scheduleRole }) => scheduleRole },
   secrets: { arn: ({ parameters }) => `${parameters}/secrets/*`, wildcard: madeAtRunTime },
+  mcpSecrets: {
+    arn: ({ parameters }) => `${parameters}/secrets/mcp/*`,
+    wildcard: "the user adds servers at run time",
+  },
   channelSecrets: {
     arn: ({ parameters }) => `${parameters}/secrets/channels/*`,
     wildcard: "the user adds accounts at run time",
@@ -158,8 +162,12 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     // Anybody can call this function: it reaches neither tokens nor jobs, and cannot change the configuration.
     { resource: "table", actions: ["dynamodb:GetItem"], when: partitions("CONFIG", requests, ...inbound) },
     { resource: "table", actions: ["dynamodb:PutItem"], when: partitions(...inbound) },
-    // The owner presses a button under a request for approval.
-    { resource: "table", actions: ["dynamodb:UpdateItem"], when: partitions(requests, ...inbound) },
+    // The owner presses a button under a request for approval, or returns from a login at an MCP server.
+    {
+      resource: "table",
+      actions: ["dynamodb:UpdateItem"],
+      when: partitions(requests, "MCPLOGIN", ...inbound),
+    },
     wakeAgent,
     { resource: "channelSecrets", actions: ["ssm:GetParameter"] },
     ownLog,
@@ -193,6 +201,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     wakeAgent,
     ...createSchedule,
     { resource: "secrets", actions: ["ssm:GetParameter"] },
+    // A token of an MCP server is replaced when it expires.
+    { resource: "mcpSecrets", actions: ["ssm:PutParameter"] },
     { resource: "foundationModels", actions: ["bedrock:InvokeModelWithResponseStream"] },
     { resource: "inferenceProfiles", actions: ["bedrock:InvokeModelWithResponseStream"] },
     { resource: "applicationProfiles", actions: ["bedrock:InvokeModelWithResponseStream"] },

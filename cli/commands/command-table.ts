@@ -3,6 +3,7 @@ import { agentCommand, heartbeatCommand, memoryCommand } from "./agent/agent-com
 import { approvalsCommand } from "./approvals/approvals-command-table.ts";
 import { channelCommand, pairCommand } from "./channel/channel-command-table.ts";
 import { cronCommand } from "./cron/cron-command-table.ts";
+import { mcpCommand } from "./mcp/mcp-command-table.ts";
 import { copyCommand, nodeCommand, toolsCommand } from "./node/node-command-table.ts";
 import {
   completionCommand,
@@ -41,6 +42,7 @@ export const commands: readonly CommandEntry[] = [
   copyCommand,
   agentCommand,
   skillsCommand,
+  mcpCommand,
   heartbeatCommand,
   cronCommand,
   approvalsCommand,

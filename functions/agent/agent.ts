@@ -11,6 +11,7 @@ import type { History } from "./context/history.ts";
 import type { PromptCache } from "./context/prompt-cache.ts";
 import type { PromptSource } from "./context/prompt-source.ts";
 import type { FetchAttachment } from "./fetch-attachment.ts";
+import type { RemoteTools } from "./mcp/remote-tools.ts";
 import type { CallModel } from "./model/model-call.ts";
 import type { Transcribe } from "./model/transcription.ts";
 import type { ArchivedResults } from "./objects/archived-results.ts";
@@ -40,6 +41,7 @@ export interface Agent {
   fetchAttachment: FetchAttachment;
   guardedFetch: GuardedFetch;
   searchWeb: SearchWeb;
+  remoteTools: RemoteTools;
   transcribe: Transcribe;
   now: () => number;
 }

@@ -1,6 +1,7 @@
 import { repairTranscript } from "../../shared/objects/wire-messages.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { stepDeadline } from "../../shared/session/asked-session.ts";
+import { givenUpAt } from "../../shared/session/calls.ts";
 import type { PendingCall, Run } from "../../shared/session/run.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
@@ -134,7 +135,7 @@ export function timeLeft({ task, startedAt }: Pick<Run, "task" | "startedAt">, n
 
 /**
  * When the calls of a run's step time out, epoch ms. The gateway waits for a node's call for at most `toolMs`, and never
- * beyond the time limit of the run's task. If all calls wait for the owner: when the first request counts as unanswered.
+ * beyond the time limit of the run's task. If all calls wait for the owner or for MCP servers: when the first of these waits ends.
  */
 export function callsDeadline(
   run: Pick<Run, "task" | "startedAt">,
@@ -144,7 +145,14 @@ export function callsDeadline(
 ): number {
   const waiting = waitingRequests({ pending });
   const ends = waiting.map(({ approval }) => approval.until);
-  if (ends.length > 0 && requestsOf({ pending }).length === Object.keys(pending).length)
+  const isRemote = ({ remote, approval }: PendingCall) => remote !== undefined && !approval;
+  ends.push(
+    ...Object.values(pending).flatMap((call) =>
+      isRemote(call) && call.remote ? [givenUpAt(call.remote)] : [],
+    ),
+  );
+  const others = Object.fromEntries(Object.entries(pending).filter(([, call]) => !isRemote(call)));
+  if (ends.length > 0 && requestsOf({ pending: others }).length === Object.keys(others).length)
     return Math.min(...ends);
-  return stepDeadline(pending, Math.min(toolMs, Math.max(0, timeLeft(run, now))), now);
+  return stepDeadline(others, Math.min(toolMs, Math.max(0, timeLeft(run, now))), now);
 }

@@ -185,6 +185,7 @@ async function startAfresh(agent: Agent, writer: SessionWriter): Promise<void> {
     ...(spent ? [assign("spent", spentAfterReset(spent))] : []),
     remove("contextTokens"),
     remove("context"),
+    remove("foundTools"),
     remove("origins"),
     remove("resetScheduledFor"),
     remove("extracting"),

@@ -14,7 +14,7 @@ import {
   releaseWaiting,
   renew,
 } from "../../shared/session/lease.ts";
-import type { Run } from "../../shared/session/run.ts";
+import { nextPoll, type Run } from "../../shared/session/run.ts";
 import { assign, type SessionState } from "../../shared/session/state.ts";
 import { isStopped } from "../../shared/session/stop.ts";
 import { expireStray, writeMessages } from "../../shared/session/transcript.ts";
@@ -115,7 +115,8 @@ export class SessionWriter {
 
   /** Releases a session that waits for tools. @returns false when there is work: the lease is still held. @throws LeaseLost */
   releaseWaiting(run: Run): Promise<boolean> {
-    const waiting = { ...run, deadline: run.deadline ?? this.#agent.now() };
+    const end = run.deadline ?? this.#agent.now();
+    const waiting = { ...run, deadline: Math.min(end, nextPoll(run) ?? end) };
     const entries = waitingRequests(run).length > 0 ? this.#state.inbox.length : undefined;
     return this.#release((commits) =>
       releaseWaiting(this.#agent.table, this.lease, commits, waiting, entries),

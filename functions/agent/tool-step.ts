@@ -1,12 +1,15 @@
 import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
 import { havingRead, isSent, nextStep, type Run, startSteps } from "../../shared/session/run.ts";
+import { assign } from "../../shared/session/state.ts";
 import { isSetAside, requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import { loadContext } from "./context/model-request.ts";
 import { limitStep } from "./limit-step.ts";
+import { foundAfter } from "./mcp/offer-tools.ts";
+import { pollRemote } from "./mcp/remote-calls.ts";
 import { callsDeadline } from "./model-step.ts";
 import { unannounced } from "./reply/delivery.ts";
 import { failStep, releaseForCalls } from "./reply-step.ts";
@@ -27,14 +30,16 @@ function continueWithResults(
   messages: readonly Message[],
   reply: AssistantMessage,
   outcomes: Outcomes,
+  foundTools: readonly string[] = [],
 ): StepPlan & { appended: ReturnType<typeof toResultMessages> } {
   const now = agent.now();
   const results = toResultMessages(run, toolCallsOf(reply), outcomes, now);
+  const found = foundAfter(foundTools, reply, outcomes);
   const next = havingRead(nextStep(run, notSentIn(reply, outcomes)), originsOfResults(reply, outcomes));
   return {
     run: next,
     appended: results,
-    writes: [],
+    writes: found === foundTools ? [] : [assign("foundTools", [...found])],
     call: { messages: [...messages, ...results], peersSince: now - freshPeersMs },
   };
 }
@@ -77,10 +82,11 @@ export async function toolStep(
       resumeCalls(agent, writer, peers, again, reply, open),
     );
   if (isWaiting) {
+    await pollRemote(agent, writer, run);
     await askAgain(agent, writer, peers, run, reply);
     return releaseForCalls(writer);
   }
-  const continued = continueWithResults(agent, run, messages, reply, outcomes);
+  const continued = continueWithResults(agent, run, messages, reply, outcomes, writer.state.foundTools);
   const record = () => recordDecisions(agent, sessionKey, run, reply, continued.appended);
   const plan = { ...continued, record };
   const clients = peers.clients(agent.now() - freshPeersMs);

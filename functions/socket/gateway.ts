@@ -1,6 +1,7 @@
 import type { AccountTools } from "../../shared/channels/accounts.ts";
 import type { Bridges } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
+import type { ManagedServers } from "../../shared/mcp/manage-servers.ts";
 import type { Memories } from "../../shared/memory/memories.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Payloads } from "../../shared/peers/payloads.ts";
@@ -42,6 +43,7 @@ export interface Gateway extends AccountTools {
   /** The slot of anonymous sockets for which this function last scheduled the timer. */
   closing: { slot?: number };
   pause: World["pause"];
+  servers: ManagedServers;
   /** Whether sockets without an Authorization header are refused. */
   requiresHeader: boolean;
   /** Origins of the gateway's own web page. */

@@ -110,6 +110,10 @@ function createGateway(world: World): Gateway {
     pageOrigins: world.pageOrigins ?? [],
     now,
     pause: world.pause,
+    servers: {
+      ...{ table, configuration, now, pause: world.pause, serverSecrets: world.secrets },
+      ...(world.webhookUrl === undefined ? {} : { webhookUrl: world.webhookUrl }),
+    },
   };
 }
 

@@ -15,6 +15,7 @@ import {
   closeAgain,
   closeUnauthenticated,
   expireTools,
+  pollTasks,
   remindOfRequests,
   resetIfDue,
   type Timer,
@@ -57,6 +58,8 @@ async function fire(timer: Timer, event: TimerEvent, remainingMs: () => number):
       return expireTools(timer, event);
     case "approval-reminder":
       return remindOfRequests(timer, event);
+    case "task-poll":
+      return pollTasks(timer, event);
     case "auth-timeout":
       return closeUnauthenticated(timer, event.slot);
     case "close":

@@ -57,6 +57,19 @@ export async function remindOfRequests(
   if (isWaiting) await wake(sessionKey);
 }
 
+/** Handles the time at which servers are asked about a run's tasks: the agent does, unless the tasks have ended. */
+export async function pollTasks(
+  { table, wake, now }: Pick<Timer, "table" | "wake" | "now">,
+  { sessionKey, runId, step, at }: Extract<TimerEvent, { kind: "task-poll" }>,
+): Promise<void> {
+  const state = await readSession(table, sessionKey);
+  const isWaiting = state?.run?.runId === runId && state.run.step === step;
+  // Use the schedule's time if this clock is slow.
+  const isDue = isWaiting && needsAgent(state, Math.max(now(), at));
+  log("task.poll", { sessionKey, runId, isDue });
+  if (isDue) await wake(sessionKey);
+}
+
 /**
  * Handles the time at which a session may be due for a reset. If it is due, a reset entry is appended to its inbox; the agent
  * checks again before it resets, because a message may have arrived first. Otherwise the next check is scheduled. A replaced

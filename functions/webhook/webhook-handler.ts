@@ -14,6 +14,7 @@ import { handleInbound, type Inbound, type InboundOutcome } from "../../shared/c
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import { acceptReturn, callbackPath, clientMetadata, documentPath } from "../../shared/mcp/login-return.ts";
 import { watchInvocations } from "../../shared/runtime/faults.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { log } from "../../shared/runtime/log.ts";
@@ -69,6 +70,8 @@ export interface WebhookAnswer {
  */
 export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEvent): Promise<WebhookAnswer> {
   if (isHealthCheck(event)) return answer(200, JSON.stringify({ status: "ok" }));
+  const login = await answerLogin(webhook, event);
+  if (login) return login;
   const body = readBody(event);
   if (!body) return refuse(413, "the body is too large");
   const address = readAddress(event);
@@ -173,6 +176,39 @@ function refuse(
 function answer(statusCode: number, body: string, contentType = "application/json"): WebhookAnswer {
   return { statusCode, headers: { "content-type": contentType }, body };
 }
+
+/**
+ * Answers the browser that returns from a login at an MCP server, and an authorization server that reads who logs in. Undefined for
+ * any other request. What the browser brings is only recorded: this function knows no token and no verifier.
+ */
+async function answerLogin(
+  { table, now }: Pick<Webhook, "table" | "now">,
+  event: LambdaFunctionURLEvent,
+): Promise<WebhookAnswer | undefined> {
+  const { method } = event.requestContext.http;
+  if (method !== "GET") return undefined;
+  const base = `https://${event.requestContext.domainName}/`;
+  if (event.rawPath === `/${documentPath}`) {
+    const document = { client_id: `${base}${documentPath}`, ...clientMetadata(`${base}${callbackPath}`) };
+    return answer(200, JSON.stringify(document));
+  }
+  if (event.rawPath !== `/${callbackPath}`) return undefined;
+  const { state = "", code, iss: issuer, error } = event.queryStringParameters ?? {};
+  const isAccepted = await acceptReturn(
+    { table, now },
+    {
+      state,
+      ...(code === undefined ? {} : { code }),
+      ...(issuer === undefined ? {} : { issuer }),
+      ...(error === undefined ? {} : { error }),
+    },
+  );
+  log("mcp.returned", { isAccepted });
+  if (isAccepted) return answer(200, "You may close this page. gsv goes on in the terminal.", plain);
+  return answer(400, "No login waits for this page: run gsv mcp login again.", plain);
+}
+
+const plain = "text/plain; charset=utf-8";
 
 /** Whether a channel refused a request because of its signature or secret. */
 function isUnverified(received: Received): boolean {

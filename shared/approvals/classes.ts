@@ -1,3 +1,4 @@
+import type { ServerClass } from "../protocol/mcp.ts";
 import { isPlainRead, plainPage } from "./shell-commands.ts";
 
 /** What a tool's call can do. */
@@ -12,6 +13,8 @@ export interface JudgedCall {
   /** The tool's name on its node; the same as `tool` for the gateway's own tools. */
   bareName: string;
   args: Readonly<Record<string, unknown>>;
+  /** Of a tool of an MCP server: what its settings and its annotations say. */
+  remoteClass?: ServerClass;
   /** Whether a person or a page of the conversation named the address that it opens. */
   isQuoted?: boolean;
 }
@@ -56,7 +59,8 @@ const ofNodes: Readonly<Record<string, ToolClass>> = {
 };
 
 /** The class of a call. A tool that nobody has classified may do anything, as a command may. */
-export function classOf({ node, bareName, args }: JudgedCall): ToolClass {
+export function classOf({ node, bareName, args, remoteClass }: JudgedCall): ToolClass {
+  if (remoteClass !== undefined) return remoteClass;
   if (node === undefined) {
     const own = Object.hasOwn(ofGateway, bareName) ? ofGateway[bareName] : undefined;
     if (typeof own === "string" || own === undefined) return own ?? "exec";

@@ -1,4 +1,5 @@
 import { isOfMachine, webOrigin } from "../origins/origins.ts";
+import type { ServerClass } from "../protocol/mcp.ts";
 import { isPromptPath, isSkillPath, withoutLeadingSlash } from "../workspace/workspace-paths.ts";
 import type { JudgedCall, ToolClass } from "./classes.ts";
 import {
@@ -39,6 +40,7 @@ function actOf(
   origins: readonly string[],
 ): string | undefined {
   const isOfMachines = origins.every(isOfMachine);
+  if (call.remoteClass !== undefined) return remoteAct(call.remoteClass, isOfMachines);
   const places = placesOf(call, command);
   switch (toolClass) {
     case "read":
@@ -68,6 +70,22 @@ function actOf(
       return isToItself(call) ? undefined : "sends something elsewhere";
     case "admin":
       return "changes the gateway itself";
+  }
+}
+
+/** What the words could do by a tool of an MCP server. */
+function remoteAct(remoteClass: ServerClass, isOfMachines: boolean): string | undefined {
+  switch (remoteClass) {
+    case "read":
+      return undefined;
+    case "web":
+      return isOfMachines ? undefined : "asks a server of others";
+    case "write":
+      return "changes something at a server";
+    case "message":
+      return "sends something elsewhere";
+    case "exec":
+      return "acts at a server";
   }
 }
 

@@ -16,6 +16,7 @@ export const defaults: Configuration = {
   channels: {},
   transcription: { model: "whisper-1" },
   web: { fetch: true, search: {} },
+  mcp: { servers: {} },
   session: {
     mainKey: "main",
     dmScope: "main",

@@ -2,18 +2,12 @@ import * as v from "valibot";
 import { count, resetPolicyField } from "../protocol/schemas.ts";
 import { isTimezone } from "../runtime/zoned-time.ts";
 import { budgets, dollars } from "./budgets.ts";
-import { durationPattern } from "./duration.ts";
-import { flag, names, plainName, text } from "./fields.ts";
+import { duration, flag, httpUrl, names, plainName, text } from "./fields.ts";
+import { mcp } from "./mcp-servers.ts";
 import { secret } from "./secret.ts";
 import { createSecretPaths } from "./secret-paths.ts";
 import { ownToolApproval, toolApproval } from "./tool-approval.ts";
 
-/** Refuses credentials in a URL, because every read of the configuration would show them. */
-const httpUrl = v.pipe(
-  v.string(),
-  v.maxLength(2048, "expected at most 2048 characters"),
-  v.check(isPlainHttpUrl, "expected an http or https URL without credentials"),
-);
 const origin = v.pipe(
   v.string(),
   v.check(
@@ -110,10 +104,6 @@ const web = v.strictObject({
   }),
 });
 
-const duration = v.pipe(
-  v.string(),
-  v.regex(durationPattern, "expected a duration such as 30m or 2h30m; 0 switches off"),
-);
 const hoursTimezone = v.pipe(
   v.string(),
   v.check(
@@ -245,6 +235,7 @@ export const configurationSchema = v.strictObject({
   channels: v.record(plainName, channel),
   transcription,
   web,
+  mcp,
   session: v.strictObject({
     mainKey: text(64),
     dmScope: v.picklist(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]),
@@ -316,12 +307,4 @@ export function findFault(
   // valibot's own messages start with this word and end with the value; ours are used unchanged.
   const isOwn = !issue.message.startsWith("Invalid ");
   return { path, reason: isOwn ? issue.message : `expected ${issue.expected ?? issue.type}` };
-}
-
-function isPlainHttpUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const url = new URL(value);
-  return (
-    (url.protocol === "http:" || url.protocol === "https:") && url.username === "" && url.password === ""
-  );
 }

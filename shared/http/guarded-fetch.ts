@@ -39,7 +39,7 @@ export type Fetched =
 export type GuardedFetch = (request: FetchRequest) => Promise<Fetched>;
 
 /** Resolves all addresses of a host name. */
-type Resolve = (
+export type Resolve = (
   hostname: string,
   options: { all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
@@ -59,7 +59,7 @@ class Refused extends Error {
  * public addresses. The address is checked when the connection is opened, so that DNS cannot change it after
  * the check. Every redirect is checked like the first request.
  */
-export function createGuardedFetch({ resolve = lookup }: { resolve?: Resolve } = {}): GuardedFetch {
+export function createGuardedFetch({ resolve }: { resolve?: Resolve } = {}): GuardedFetch {
   const publicOnly = publicLookup(resolve);
   return async (request) => {
     const { maxBytes, timeoutMs } = { ...defaults, ...request };
@@ -123,8 +123,9 @@ function parseUrl(text: string, base?: URL): URL {
 /**
  * Checks a URL's literal address. The URL parser has normalized IPv4 notations. Host names are checked later,
  * by `publicLookup`.
+ * @throws Refused
  */
-function checkPublic({ protocol, hostname, username, password }: URL): void {
+export function checkPublic({ protocol, hostname, username, password }: URL): void {
   if (protocol !== "https:") throw new Refused("only https is allowed");
   if (username !== "" || password !== "") throw new Refused("an address with credentials is not allowed");
   const host = hostname.replace(/^\[|\]$/g, "");
@@ -136,7 +137,7 @@ function notPublic(): Refused {
 }
 
 /** Resolves a host name for a connection; fails if any of its addresses is not public. */
-function publicLookup(resolve: Resolve): LookupFunction {
+export function publicLookup(resolve: Resolve = lookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       const [first] = addresses ?? [];

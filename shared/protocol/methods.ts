@@ -4,6 +4,7 @@ import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { deviceParams } from "./devices.ts";
 import { code, PeerError } from "./errors.ts";
+import { mcpParams } from "./mcp.ts";
 import { dreamParams, memoryParams } from "./memory-schemas.ts";
 import { exportFormats, importFormats, objectTypes } from "./objects.ts";
 import {
@@ -339,6 +340,7 @@ export const methodParams = {
     { limit: 200, offset: 0 },
   ),
   ...approvalParams,
+  ...mcpParams,
   "payload.upload": v.object({
     bytes: count(1, Number.MAX_SAFE_INTEGER),
     kind: v.optional(v.picklist(["params", "media"]), "params"),

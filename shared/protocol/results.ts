@@ -4,6 +4,7 @@ import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } fro
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
 import type { TotalOver } from "./events.ts";
 import type { FileContent, Listing } from "./file-results.ts";
+import type { McpResults } from "./mcp.ts";
 import type { DreamResults, MemoryResults } from "./memory-schemas.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
@@ -234,6 +235,7 @@ export interface TransferPart {
 /** The result of every method. Times are epoch ms, sizes bytes. */
 interface ResultTable
   extends ApprovalResults,
+    McpResults,
     WorkspaceHistoryResults,
     MemoryResults,
     DreamResults,

@@ -44,7 +44,9 @@ export function sentCalls(
   sessionKey: string,
   { runId, step, pending }: Pick<Run, "runId" | "step" | "pending">,
 ): { nodeId: string; callId: string }[] {
-  const ofNodes = Object.entries(pending).filter(([, { asked, approval }]) => !asked && !approval);
+  const ofNodes = Object.entries(pending).filter(
+    ([, { asked, approval, remote }]) => !asked && !approval && !remote,
+  );
   return ofNodes.map(([callId, { nodeId }]) => ({
     nodeId,
     callId: encodeCallAddress({ sessionKey, runId, step, callId }),

@@ -1,6 +1,17 @@
 import { createHash } from "node:crypto";
 import { holdsImages, storeResultImages } from "../media/media-content.ts";
-import { absent, add, all, atMost, equal, exists, remove, type Step, set } from "../world/expression.ts";
+import {
+  absent,
+  add,
+  all,
+  atMost,
+  type Condition,
+  equal,
+  exists,
+  remove,
+  type Step,
+  set,
+} from "../world/expression.ts";
 import {
   ConditionFailed,
   type Item,
@@ -14,7 +25,7 @@ import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodie
 import { type CallAddress, sentCalls } from "./call-address.ts";
 import { dueSteps } from "./due.ts";
 import { sweepGraceMs } from "./lease.ts";
-import type { PendingCall, Run } from "./run.ts";
+import { nextPoll, type PendingCall, type RemoteCall, type Run } from "./run.ts";
 import { readSession } from "./sessions.ts";
 import { metaKey, resultKey, type SessionState, toState } from "./state.ts";
 import { type WaitingRequest, waitingRequests } from "./waiting.ts";
@@ -29,6 +40,9 @@ export interface CallOutcome {
 
 /** TTL of stored tool results, in seconds. They are read only while their run is in progress. */
 const resultTtlSeconds = 7 * 24 * 3600;
+
+/** How long after its end a call of a server is given up by the timer: before, the agent ends it and cancels its task. */
+const giveUpGraceMs = 5 * 60_000;
 
 /**
  * Size limits, in bytes of JSON, of results stored in the session's item: for one result and for all results
@@ -271,12 +285,16 @@ export async function expireCalls(
     if (run.pendingCount === 0) return { state, calls: [], unanswered: [] };
     if (run.deadline !== deadline) return undefined;
     const time = Math.max(now, deadline ?? now);
-    const isOver = ({ approval }: PendingCall) => !approval || (!approval.answer && approval.until <= time);
+    const isOver = ({ approval, remote }: PendingCall) =>
+      remote && !approval
+        ? givenUpAt(remote) <= time
+        : !approval || (!approval.answer && approval.until <= time);
     const calls = Object.entries(run.pending);
     const over = calls.filter(([, call]) => isOver(call));
     const left = calls.filter(([, call]) => !isOver(call));
     const next = Math.min(
       ...waitingRequests({ pending: Object.fromEntries(left) }).map((one) => one.approval.until),
+      ...left.flatMap(([, { approval, remote }]) => (remote && !approval ? [givenUpAt(remote)] : [])),
     );
     const steps = [
       ...expirySteps(run, over, now),
@@ -298,6 +316,8 @@ export async function expireCalls(
           absent(["run", "pending", callId, "approval", "answer"]),
         ]),
         ...(deadline === undefined ? [] : [equal(["run", "deadline"], deadline)]),
+        // This write replaces all pending calls: the agent may have noted a task meanwhile.
+        ...left.flatMap(([callId, { remote }]) => (remote ? [sameTask(callId, remote)] : [])),
       );
       const expired = toState(await table.update(key, steps, unchanged));
       const ended = unanswered.filter(({ approval }) => approval.until <= time);
@@ -306,6 +326,35 @@ export async function expireCalls(
       if (!(error instanceof ConditionFailed)) throw error;
     }
   }
+}
+
+/** When a call of a server is given up if the agent, which does so first, has not. */
+export const givenUpAt = ({ until }: RemoteCall): number => until + giveUpGraceMs;
+
+function sameTask(callId: string, { sentAt, pollAt }: RemoteCall): Condition {
+  const path = ["run", "pending", callId, "remote"];
+  const same = (name: string, value: number | undefined) =>
+    value === undefined ? absent([...path, name]) : equal([...path, name], value);
+  return all(same("sentAt", sentAt), same("pollAt", pollAt));
+}
+
+/** Schedules the time at which the agent asks servers about the tasks of a step. A repeat is the same schedule. */
+export async function schedulePoll(
+  { schedules }: { schedules: Schedules },
+  sessionKey: string,
+  run: Pick<Run, "runId" | "step" | "phase" | "pending">,
+): Promise<void> {
+  const at = nextPoll(run);
+  if (at === undefined) return;
+  const { runId, step } = run;
+  const digest = createHash("sha256").update(`${sessionKey}\n${runId}\n${step}\n${at}`).digest("hex");
+  await schedules.once(`tasks-${digest.slice(0, 40)}`, at, {
+    kind: "task-poll",
+    sessionKey,
+    runId,
+    step,
+    at,
+  });
 }
 
 /** Schedules the end of the wait for a step's pending calls. The schedule's name makes a repeat the same schedule. */

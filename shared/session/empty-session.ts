@@ -10,7 +10,15 @@ import { assign, type SessionState } from "./state.ts";
 /** Attributes that describe a conversation or its session, and end with them. */
 const described = [
   ...["label", "resetPolicy", "lastChannel", "lastResetAt", "resetScheduledFor", "previousSessionIds"],
-  ...["context", "contextTokens", "contextLimits", "tokensPerCharacter", "promptHash", "origins"],
+  ...[
+    "context",
+    "contextTokens",
+    "contextLimits",
+    "tokensPerCharacter",
+    "promptHash",
+    "origins",
+    "foundTools",
+  ],
   ...["private", "clearFrom", "compactedAt", "extracting", "listPk", "listSk"],
 ] as const;
 

@@ -32,6 +32,20 @@ export interface PendingCall {
   asked?: AskedSession;
   /** Present when the owner has to allow the call first. */
   approval?: WaitingApproval;
+  /** Present when an MCP server has to answer. */
+  remote?: RemoteCall;
+}
+
+/** A call of a tool of an MCP server. Times in epoch ms. */
+export interface RemoteCall {
+  server: string;
+  /** When it is given up. */
+  until: number;
+  /** When it was sent. Without a task, an agent that finds it sent cannot know whether it ran. */
+  sentAt?: number;
+  /** The task at the server, which goes on while nothing runs here, and when the server is asked about it next. */
+  taskId?: string;
+  pollAt?: number;
 }
 
 /** The request of a call (`shared/approvals`). Equal calls share one. */
@@ -201,6 +215,22 @@ export function startedAgain({ retryAt: _, ...run }: Run, now: number): Run | un
 export function startSteps({ attempt, retryAt }: Run): Step[] {
   const path = ["run", "retryAt"];
   return [set(["run", "attempt"], attempt), retryAt === undefined ? remove(path) : set(path, retryAt)];
+}
+
+/** The calls of a run's step that a server works on as tasks, with the time at which it is asked next. */
+export function tasksOf({ phase, pending }: Pick<Run, "phase" | "pending">) {
+  if (phase !== "tools") return [];
+  return Object.entries(pending).flatMap(([callId, { nodeId, remote }]) =>
+    remote?.taskId !== undefined && remote.pollAt !== undefined
+      ? [{ callId, nodeId, remote, taskId: remote.taskId, pollAt: remote.pollAt }]
+      : [],
+  );
+}
+
+/** When the first of a step's tasks is asked about, epoch ms; undefined when it has none. */
+export function nextPoll(run: Pick<Run, "phase" | "pending">): number | undefined {
+  const times = tasksOf(run).map(({ pollAt }) => pollAt);
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 /** Whether the calls of the current step were all carried out or sent. */

@@ -4,7 +4,7 @@ import type { ResetPolicy, SessionSettings } from "../protocol/schemas.ts";
 import { type Step, set } from "../world/expression.ts";
 import type { Item, ItemValue, Key } from "../world/world.ts";
 import type { InboxEntry, Origin } from "./inbox-entry.ts";
-import { isSent, type Run } from "./run.ts";
+import { isSent, nextPoll, type Run } from "./run.ts";
 import { isSetAside, waitingRequests } from "./waiting.ts";
 
 /** A compaction in progress. It is finished before any other work in the session. */
@@ -137,6 +137,8 @@ export interface SessionState {
   settings: SessionSettings;
   /** The channel of the last message that came from one; kept across resets. */
   lastChannel?: Extract<Origin, { kind: "channel" }>;
+  /** Tools of MCP servers that `gsv__ToolSearch` has found, oldest first: the model is offered these of many. */
+  foundTools?: string[];
   label?: string;
   resetPolicy?: ResetPolicy;
   lastResetAt?: number;
@@ -210,7 +212,7 @@ export function isLeased(state: SessionState, now: number): boolean {
 /**
  * Whether the agent has to be woken: there is work, and no agent holds the lease. While a run waits for
  * tools, the last tool result wakes the agent; while it waits for the owner's answer, so does a message that sets the
- * request aside. A lease holder sees new entries when it releases.
+ * request aside, and while a server works on a task, so does the time to ask about it. A lease holder sees new entries when it releases.
  */
 export function needsAgent(state: SessionState, now: number): boolean {
   if (isLeased(state, now)) return false;
@@ -220,5 +222,6 @@ export function needsAgent(state: SessionState, now: number): boolean {
   const isRetried = retryAt !== undefined && !isSent(state.run);
   // An agent that died may not have shown its requests to anybody.
   const isUntold = state.owner !== undefined && waitingRequests(state.run).length > 0;
-  return (decided ?? 0) > 0 || isRetried || isUntold || isSetAside(state);
+  const isPolled = (nextPoll(state.run) ?? Number.POSITIVE_INFINITY) <= now;
+  return (decided ?? 0) > 0 || isRetried || isUntold || isPolled || isSetAside(state);
 }

@@ -226,6 +226,8 @@ export type TimerEvent =
   | { kind: "reset-due"; sessionKey: string; at: number }
   /** `at`: when requests of a run's step are shown again, epoch ms. */
   | { kind: "approval-reminder"; sessionKey: string; runId: string; step: number; at: number }
+  /** `at`: when servers are asked about the tasks of a run's step, epoch ms. */
+  | { kind: "task-poll"; sessionKey: string; runId: string; step: number; at: number }
   /** `at`: when a probe of the node times out, epoch ms. */
   | { kind: "probe-timeout"; nodeId: string; at: number }
   /** `at`: the time of the job's run, epoch ms. */

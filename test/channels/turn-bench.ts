@@ -4,6 +4,7 @@ import { createHistory } from "../../functions/agent/context/history.ts";
 import { createPromptCache } from "../../functions/agent/context/prompt-cache.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
+import { createRemoteTools } from "../../functions/agent/mcp/remote-tools.ts";
 import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";
 import { createReminders } from "../../functions/agent/self/reminders.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
@@ -266,6 +267,10 @@ export class TurnBench {
       guardedFetch,
       fetchAttachment: createFetchAttachment({ configuration, secrets, channels, guardedFetch, wait }),
       searchWeb: async () => ({ results: [] }),
+      remoteTools: createRemoteTools({
+        ...{ table, configuration, now: Date.now, pause: async () => true },
+        secrets: { ...secrets, put: async () => {}, delete: async () => {} },
+      }),
       transcribe: () => life.call("transcribe", async () => ({ status: "transcribed", text: "Buy milk." })),
     };
   }

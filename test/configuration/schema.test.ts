@@ -217,7 +217,7 @@ describe("a setting that is declared", () => {
    * Settings that are accepted ahead of the feature that will read them. An entry goes when its feature comes; there is
    * no reason to add one. Each has the text by which code that reads it is recognised.
    */
-  const acceptedAhead = new Map([["auth.token", /\.auth\.token/]]);
+  const acceptedAhead = new Map([["auth.token", /(?<!\})\.auth\.token/]]);
 
   const code = deployedCode();
   const isAhead = (setting: string) =>

@@ -61,6 +61,7 @@ export function prefetch(agent: Agent, sessionKey: string): ConnectedPeers {
     const configuration = await agent.configuration.load({ anyAge: true });
     const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
     const timezone = configuration.userTimezone;
+    agent.remoteTools.prepare(configuration);
     await agent.prompts.load({ agentId: agentIdOf(sessionKey), audience, now: agent.now(), timezone });
   };
   readPrompt().catch((error: unknown) => logError("agent.prefetch", error, { sessionKey }));

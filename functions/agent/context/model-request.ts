@@ -6,7 +6,6 @@ import { activeSetHash } from "../../../shared/context/context-entries.ts";
 import { contextSettings, viewContext } from "../../../shared/context/view.ts";
 import { sha256 } from "../../../shared/objects/hash.ts";
 import { joinOrigins } from "../../../shared/origins/origins.ts";
-import { nodeTools } from "../../../shared/peers/nodes.ts";
 import { isConnected, type PeerRecord } from "../../../shared/peers/registry.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import {
@@ -37,6 +36,7 @@ import type { CacheRetention } from "../../../shared/spend/price.ts";
 import { type Audience, audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
+import { toolsOf } from "../mcp/offer-tools.ts";
 import { chooseRetention } from "../model/cache-retention.ts";
 import { describeModel } from "../model/resolve-model.ts";
 import { loadExtras } from "../objects/inline-files.ts";
@@ -99,6 +99,7 @@ type RequestAgent = Pick<
   | "promptCache"
   | "prompts"
   | "reminders"
+  | "remoteTools"
   | "workspace"
 >;
 
@@ -210,7 +211,7 @@ export function withTail(messages: readonly Message[], tail: string): Message[] 
 
 /** Loads configuration and workspace files, in parallel. `known`: the nodes, also those that have disconnected. */
 export async function loadContext(
-  agent: Pick<Agent, "configuration" | "prompts" | "now">,
+  agent: Pick<Agent, "configuration" | "prompts" | "remoteTools" | "now">,
   state: SessionState,
   run: Run,
   known: Promise<PeerRecord[]>,
@@ -219,18 +220,18 @@ export async function loadContext(
   const [agentId, now] = [agentIdOf(sessionKey), agent.now()];
   const configuration = await agent.configuration.load();
   const { model, thinkingLevel } = effectiveChoice(configuration, sessionKey, state.settings, run.overrides);
-  const { role, audience, native, nodes: mayUseNodes } = rightsOf(configuration, state, run, model);
+  const { role, audience, native: own, nodes: mayUseNodes } = rightsOf(configuration, state, run, model);
   const timezone = configuration.userTimezone;
   const kind = sessionKind(sessionKey, keyRules(configuration));
-  const [peers, { files, skills, origins }] = await Promise.all([
+  const [peers, { files, skills, origins }, ofServers] = await Promise.all([
     known,
     agent.prompts.load({ agentId, audience, now, timezone }),
+    mayUseNodes ? agent.remoteTools.offered(configuration) : [],
   ]);
   const sinceMs = now - configuration.nodes.keepOfferedHours * 3_600_000;
   const kept = mayUseNodes ? peers.filter(({ leftAt = now }) => leftAt >= sinceMs) : [];
-  const offered = new Map([...nodeTools(kept)].filter(([name]) => mayUse(configuration, agentId, name)));
-  const shown = [...native.values()].filter(({ isHidden }) => !isHidden);
-  const tools = [...shown, ...offered.values()].map((tool) => tool.definition);
+  const found = state.foundTools ?? [];
+  const { native, offered, tools } = toolsOf(configuration, agentId, own, kept, { ofServers, found });
   const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
   const usable = eligibleSkills(agentId, skills, configuration, kept);
   const content: PromptContent = {
@@ -305,7 +306,7 @@ interface RunRights {
   audience: Audience;
   /** The native tools that the run may use, by name. */
   native: ReadonlyMap<string, NativeTool>;
-  /** Whether the run may use the tools of nodes. */
+  /** Whether the run may use the tools of nodes, and of MCP servers. */
   nodes: boolean;
 }
 

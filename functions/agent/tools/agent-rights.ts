@@ -1,3 +1,4 @@
+import { matchesPattern } from "../../../shared/configuration/pattern.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 
@@ -8,23 +9,8 @@ const settingsOf = ({ agents }: Agents, agentId: string) => agents.list.find(({ 
 /** Whether `agents.list[].tools` gives an agent a tool, by its full name: `gsv__Cron`, `laptop__Bash`. Denying takes precedence. */
 export function mayUse(configuration: Agents, agentId: string, tool: string): boolean {
   const { allow = ["*"], deny = [] } = settingsOf(configuration, agentId)?.tools ?? {};
-  const isIn = (patterns: readonly string[]) => patterns.some((pattern) => matches(pattern, tool));
+  const isIn = (patterns: readonly string[]) => patterns.some((pattern) => matchesPattern(pattern, tool));
   return isIn(allow) && !isIn(deny);
-}
-
-/** Whether the whole name matches. `*` stands for any characters; the parts between are found from left to right. */
-function matches(pattern: string, name: string): boolean {
-  const [first = "", ...parts] = pattern.split("*");
-  if (!name.startsWith(first)) return false;
-  const last = parts.pop();
-  if (last === undefined) return name === first;
-  let at = first.length;
-  for (const part of parts) {
-    const found = name.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return name.length - last.length >= at && name.endsWith(last);
 }
 
 /**

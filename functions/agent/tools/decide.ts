@@ -144,6 +144,7 @@ export async function decideAgain(
 function withdrawn(one: PlannedCall, why: string): PlannedCall {
   const error = `not run again: it was allowed, and no longer is (${why}). It may have run once`;
   const { call, address } = one;
+  if (one.by === "remote") return { ...one, remote: { ...one.remote, refused: error } };
   if (one.by !== "node") return { call, address, by: "nobody", error };
   return { ...one, node: { ...one.node, start: async () => ({ error, origins: [] }) } };
 }
@@ -238,7 +239,11 @@ function bind(turn: TurnContext, call: ToolCallBlock, shown: readonly Message[] 
     ...(node ? { node } : {}),
   };
   return {
-    judged: { tool, bareName, args, isQuoted: isQuoted(shown, args.url), ...(node ? { node: node.id } : {}) },
+    judged: {
+      ...{ tool, bareName, args, isQuoted: isQuoted(shown, args.url) },
+      ...(node ? { node: node.id } : {}),
+      ...(own?.remoteClass ? { remoteClass: own.remoteClass } : {}),
+    },
     equal,
     equalHash: hashOf(equal),
   };

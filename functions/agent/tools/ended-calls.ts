@@ -6,6 +6,7 @@ import { readOutcomes } from "../../../shared/session/calls.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import { waitingRequests } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
+import { cancelTasks } from "../mcp/remote-calls.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { closeRequests } from "./ask-owner.ts";
 import { recordDecisions, recordLimit } from "./record-decisions.ts";
@@ -37,7 +38,10 @@ export async function endCalls(
     await recordLimit(agent, sessionKey, run, endings[ending].why);
     return { results: [], origins: [] };
   }
-  const cancelled = await cancelCalls(agent, nodes, sentCalls(sessionKey, run));
+  const [cancelled, ofServers] = await Promise.all([
+    cancelCalls(agent, nodes, sentCalls(sessionKey, run)),
+    cancelTasks(agent, run),
+  ]);
   const reply = (await agent.history.load(state)).at(-1);
   if (reply?.role !== "assistant") return { results: [], origins: [] };
   const calls = toolCallsOf(reply);
@@ -51,7 +55,11 @@ export async function endCalls(
       ? "its machine was asked to cancel it"
       : "its machine could not be reached, and may continue";
     const waited = Object.hasOwn(pending, callId) ? pending[callId] : undefined;
-    const started = waited?.asked ? "the other conversation continues" : machine;
+    const server = ofServers.has(callId)
+      ? "its server was asked to cancel it"
+      : "its server could not be asked to cancel it, and may continue";
+    const remote = waited?.remote ? server : machine;
+    const started = waited?.asked ? "the other conversation continues" : remote;
     const how = waited?.approval ? "it was not started" : waited ? started : own;
     outcomes.set(callId, { error: `${why}; ${how}`, origins: [] });
   }

@@ -13,6 +13,7 @@ import { whyLost } from "../../../shared/session/lost-calls.ts";
 import type { CallDecision, PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import { leftText } from "../context/prompt.ts";
+import { carryOutRemote, pendingRemote } from "../mcp/remote-calls.ts";
 import { payingFor } from "../payer.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { mayUse } from "./agent-rights.ts";
@@ -20,6 +21,7 @@ import {
   type BegunCall,
   type NativeOutcome,
   type NativeTool,
+  type RemotePlan,
   runNativeTool,
   type SessionMessage,
   type ToolCallContext,
@@ -32,6 +34,7 @@ import { tellChange } from "./tell-changes.ts";
 export type PlannedCall = { call: ToolCallBlock; address: CallAddress; decision?: CallDecision } & (
   | { by: "node"; node: BegunCall }
   | { by: "session"; send: SessionMessage }
+  | { by: "remote"; remote: RemotePlan }
   | { by: "gateway"; tool: NativeTool; args: unknown }
   /** `isRefused`: by a decision, which the commit of the reply contains. */
   | { by: "nobody"; error: string; isRefused?: true }
@@ -121,13 +124,15 @@ async function planNative(
     const error = `${v.getDotPath(issue) ?? "arguments"}: ${issue.message}`;
     return { call, address, by: "nobody", error };
   }
-  if (!tool.asksNode && !tool.asksSession) return { call, address, by: "gateway", tool, args: parsed.output };
+  if (!tool.asksNode && !tool.asksSession && !tool.remoteClass)
+    return { call, address, by: "gateway", tool, args: parsed.output };
   const outcome = await runNativeTool(tool, parsed.output, { agent, turn, address });
   if ("ask" in outcome)
     return { call, address, by: "node", node: sentToNode(agent, turn, address, outcome.ask) };
   if ("begin" in outcome)
     return { call, address, by: "node", node: { ...outcome.begin, tool: tool.definition.name } };
   if ("send" in outcome) return { call, address, by: "session", send: outcome.send };
+  if ("remote" in outcome) return { call, address, by: "remote", remote: outcome.remote };
   return {
     call,
     address,
@@ -163,6 +168,7 @@ export function pendingCalls(planned: readonly PlannedCall[], now: number): Reco
         const { nodeId, process } = one.node;
         return [[id, { nodeId, tool, ...(process === undefined ? {} : { process }) }]];
       }
+      if (one.by === "remote") return [[id, pendingRemote(one.remote, tool, now)]];
       if (one.by === "owner") return [[id, pendingRequest(one.request, tool)]];
       if (one.by !== "session" || one.send.waitSeconds === 0) return [];
       const asked = askedSession(one.address, one.send, now);
@@ -213,7 +219,7 @@ export async function dispatchCall(
  */
 export async function carryOutCalls(
   agent: Agent,
-  writer: Pick<SessionWriter, "interrupted" | "account">,
+  writer: Pick<SessionWriter, "interrupted" | "account" | "commit">,
   turn: ToolTurn,
   run: Run,
   planned: readonly PlannedCall[],
@@ -233,6 +239,8 @@ export async function carryOutCalls(
     const occasion = payingFor(await agent.configuration.load(), run, planned[0]?.address.sessionKey ?? "");
     return { account: writer.account, occasion };
   };
+  const remote = planned.flatMap((one) => (one.by === "remote" && isPending(one) ? [one] : []));
+  const asked = carryOutRemote(agent, writer, run, remote);
   const native = async () => {
     for (const one of planned) {
       if (writer.interrupted.aborted) return;
@@ -240,11 +248,15 @@ export async function carryOutCalls(
         await carryOutNative({ agent, turn, signal: writer.interrupted, payment }, run, one);
       else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
       // A pending call keeps waiting for its node, even if the node is not connected now.
-      else if (one.by === "nobody" && !one.isRefused && !isPending(one))
-        await putOutcome(agent, one.address, { error: one.error, origins: [] }, agent.now());
+      else if (one.by === "nobody" && !one.isRefused) {
+        const { remote, nodeId = "" } = (isPending(one) && run.pending[one.call.id]) || {};
+        const outcome = { error: one.error, origins: [] };
+        if (remote) await recordResult(agent, one.address, nodeId, outcome, agent.now());
+        else if (!isPending(one)) await putOutcome(agent, one.address, outcome, agent.now());
+      }
     }
   };
-  const ends = await Promise.allSettled([...sent, native()]);
+  const ends = await Promise.allSettled([...sent, asked, native()]);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 

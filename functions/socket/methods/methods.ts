@@ -8,6 +8,7 @@ import { contextMethods } from "./context.ts";
 import { cronMethods } from "./cron.ts";
 import { heartbeatMethods } from "./heartbeat.ts";
 import { historyMethods } from "./history.ts";
+import { mcpMethods } from "./mcp.ts";
 import { mediaMethods } from "./media.ts";
 import { dreamMethods, memoryMethods } from "./memory.ts";
 import { logMethods, nodeMethods, probeMethods } from "./nodes.ts";
@@ -48,6 +49,7 @@ export const methodTable: MethodTable = {
   ...pairingMethods,
   ...cronMethods,
   ...approvalMethods,
+  ...mcpMethods,
   ...payloadMethods,
   ...deviceMethods,
   ...tokenMethods,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { Agent } from "../../../functions/agent/agent.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
-import { expireTools, remindOfRequests, type Timer } from "../../../functions/timer/timer.ts";
+import { expireTools, pollTasks, remindOfRequests, type Timer } from "../../../functions/timer/timer.ts";
 import { answerRequest } from "../../../shared/approvals/answer.ts";
 import { listOpen } from "../../../shared/approvals/requests.ts";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
@@ -164,4 +164,5 @@ export async function fire(kind: TimerEvent["kind"]): Promise<void> {
   on.bench.later += Math.max(0, due.at - now());
   if (due.event.kind === "tool-timeout") await expireTools(timer(), due.event);
   if (due.event.kind === "approval-reminder") await remindOfRequests(timer(), due.event);
+  if (due.event.kind === "task-poll") await pollTasks(timer(), due.event);
 }

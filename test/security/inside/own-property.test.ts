@@ -113,7 +113,10 @@ describe.each(inherited)("the name %s", (name) => {
     const { address, run: waiting } = run();
     const call = { type: "toolCall", id: name, name: "none", arguments: {} } as const;
     const agent = { ...state, now: () => 1 } as unknown as Agent;
-    const hold = { interrupted: new AbortController().signal, account: {} as never };
+    const hold = {
+      ...{ interrupted: new AbortController().signal, account: {} as never },
+      commit: async () => ({}) as never,
+    };
     const nobody = { ...waiting, pending: {}, pendingCount: 0 };
     await carryOutCalls(agent, hold, {} as never, nobody, [
       { call, address, by: "nobody", error: "no such tool" },

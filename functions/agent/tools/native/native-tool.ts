@@ -1,11 +1,13 @@
 import * as v from "valibot";
 import type { ChannelOrigin } from "../../../../shared/channels/channel.ts";
 import type { Configuration, ModelConfiguration } from "../../../../shared/configuration/schema.ts";
+import type { OfferedTool } from "../../../../shared/mcp/catalogue.ts";
 import type { Origins } from "../../../../shared/origins/origins.ts";
 import type { NodeCall } from "../../../../shared/peers/node-call.ts";
 import type { NodeTool } from "../../../../shared/peers/nodes.ts";
 import type { PeerRecord } from "../../../../shared/peers/registry.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
+import type { ServerClass } from "../../../../shared/protocol/mcp.ts";
 import type { ToolDefinition } from "../../../../shared/protocol/messages.ts";
 import { inputSchemaOf } from "../../../../shared/protocol/tool-schema.ts";
 import { logError } from "../../../../shared/runtime/log.ts";
@@ -71,7 +73,22 @@ export type NativeOutcome =
   | { ok: false; error: string }
   | { send: SessionMessage }
   | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } }
-  | { begin: BegunCall };
+  | { begin: BegunCall }
+  | { remote: RemotePlan };
+
+/** A call of a tool of an MCP server, as it was planned. */
+export interface RemotePlan {
+  tool: OfferedTool;
+  /** As the server expects them. */
+  args: Record<string, unknown>;
+  /** How long a task may take, and a call without one. Milliseconds. */
+  deadlineMs: number;
+  timeoutMs: number;
+  /** Whether the call may be sent twice. */
+  repeatable: boolean;
+  /** Why it is not sent. */
+  refused?: string;
+}
 
 /** A call that starts work which answers it later. */
 export interface BegunCall {
@@ -113,6 +130,8 @@ export interface NativeTool {
   asksNode?: boolean;
   /** True for a tool that only determines a message and its session. */
   asksSession?: boolean;
+  /** Of a tool of an MCP server, whose calls are only determined, too: what they can do. */
+  remoteClass?: ServerClass;
   /** True for a tool that only the owner's own conversations may use: main and named ones. */
   ownSessionsOnly?: boolean;
   /** Whether the settings of an agent offer it to a model. Absent: always. */

@@ -1,0 +1,50 @@
+import type { CommandEntry } from "../../app/program.ts";
+
+/** `gsv mcp …`: the MCP servers whose tools the agent calls. */
+export const mcpCommand: CommandEntry = {
+  name: "mcp",
+  summary: "MCP servers whose tools the agent calls",
+  examples: ["mcp add docs https://mcp.example/mcp", "mcp list"],
+  commands: [
+    {
+      name: "add <name> <url>",
+      summary: "add a server or change its address, and ask for its tools",
+      options: [
+        ["--bearer <token>", "a token for the server; - asks for it"],
+        ["--class <class>", "what its tools can do at least: read, web, write, message (default) or exec"],
+      ],
+      examples: ["mcp add docs https://mcp.example/mcp", "mcp add wiki https://wiki.example/mcp --bearer -"],
+      load: async () => (await import("./mcp-commands.ts")).addServer,
+    },
+    {
+      name: "login <name>",
+      summary: "log in at a server in the browser",
+      examples: ["mcp login docs"],
+      load: async () => (await import("./mcp-commands.ts")).loginServer,
+    },
+    {
+      name: "list",
+      summary: "the servers, their addresses and the number of their tools",
+      examples: ["mcp list", "mcp list --json"],
+      load: async () => (await import("./mcp-commands.ts")).listServers,
+    },
+    {
+      name: "tools [name]",
+      summary: "the tools that the agent may call, of all servers or of one",
+      examples: ["mcp tools", "mcp tools docs"],
+      load: async () => (await import("./mcp-commands.ts")).listTools,
+    },
+    {
+      name: "probe <name>",
+      summary: "ask a server for its tools now",
+      examples: ["mcp probe docs"],
+      load: async () => (await import("./mcp-commands.ts")).probeServer,
+    },
+    {
+      name: "remove <name>",
+      summary: "remove a server with its tokens",
+      examples: ["mcp remove docs"],
+      load: async () => (await import("./mcp-commands.ts")).removeServer,
+    },
+  ],
+};
