@@ -20,6 +20,7 @@ import {
   devCommand,
   initCommand,
   localConfigCommand,
+  openCommand,
   statusCommand,
   tokenCommand,
 } from "./setup/setup-command-table.ts";
@@ -48,6 +49,7 @@ export const commands: readonly CommandEntry[] = [
   approvalsCommand,
   usageCommand,
   budgetCommand,
+  openCommand,
   tokenCommand,
   adminCommand,
   channelCommand,

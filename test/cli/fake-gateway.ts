@@ -28,6 +28,8 @@ export interface FakeGateway {
   methods: Record<string, FakeMethod>;
   /** The scopes of the token, as `connect` tells them; undefined as from an earlier version. */
   scopes?: Scope[];
+  /** The origin of the gateway's page. */
+  page?: string;
   emit: Emit;
   dropAll(): void;
   close(): Promise<void>;
@@ -79,6 +81,7 @@ async function answer(socket: WebSocket, text: string, gateway: FakeGateway, tok
         server: { version: "9.9.9", connectionId: "c1" },
         features: { methods, events: ["chat"] },
         ...(gateway.scopes ? { scopes: gateway.scopes } : {}),
+        ...(gateway.page ? { page: gateway.page } : {}),
       };
       socket.send(JSON.stringify(okFrame<"connect">(id, hello)));
       return;

@@ -137,6 +137,18 @@ export const adminCommand: CommandEntry = {
   load: async () => (await import("./admin-command.ts")).admin,
 };
 
+/** `gsv open` */
+export const openCommand: CommandEntry = {
+  name: "open",
+  summary: "open the gateway's page in the browser, signed in by a code that works once",
+  options: [
+    ["--phone", "show a QR code and 8 characters to type, for a phone or another computer"],
+    ["--name <name>", "name of the device in `gsv token list`"],
+  ],
+  examples: ["open", "open --phone --name phone"],
+  load: async () => (await import("./open-command.ts")).openPage,
+};
+
 /** `gsv token …` */
 export const tokenCommand: CommandEntry = {
   name: "token",

@@ -313,6 +313,7 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "approval.answer": { status: "already", decision: "deny", by: hostile, at: 1 },
   "grant.list": { grants: [grant], count: 1 },
   "grant.revoke": { ok: true, revoked: false },
+  "code.create": { code: hostile, short: hostile, scopes: ["client"], expiresAt: 1 },
   "token.create": { ...token, token: hostile },
   "token.list": { tokens: [{ ...token, connections: 1 }] },
   "token.revoke": { revoked: true, id: hostile },

@@ -109,6 +109,7 @@ describe("a command at a terminal", () => {
   let gateway: FakeGateway;
   beforeEach(async () => {
     gateway = await startFakeGateway({});
+    gateway.page = "https://gsv.example";
   });
   afterEach(() => gateway.close());
 
@@ -117,7 +118,7 @@ describe("a command at a terminal", () => {
       isTTY,
       isInteractive: argv.includes("edit") && argv.includes("workspace"),
       input: argv.includes("add") ? '{"botToken":"t"}' : "text",
-      env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token", EDITOR: "true" },
+      env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token", EDITOR: "true", BROWSER: "false" },
     });
   const answerAll = (answer: (method: Method) => unknown) => {
     gateway.methods = Object.fromEntries(
