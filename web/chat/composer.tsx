@@ -44,10 +44,8 @@ export function Composer({ state, draft }: ComposerProps) {
   };
   const send = () => {
     const message = draft.value.trim();
-    // The gateway needs a text with every message.
     if (message === "" && files.value.length === 0) return;
-    const names = files.value.map(({ name }) => name).join(", ");
-    void state.send(message === "" ? names : message, files.value.map(asOutboxFile));
+    void state.send(message, files.value.map(asOutboxFile));
     draft.value = "";
     files.value = [];
   };

@@ -50,6 +50,9 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
               onClick={() => choose(one.sessionKey)}
             >
               <span class="name">{sessionName(one)}</span>
+              {state.unread.value.has(one.sessionKey) && (
+                <span class="dot unread" role="img" aria-label="new messages" />
+              )}
               {waiting.has(one.sessionKey) ? (
                 <span class="badge">asks you</span>
               ) : (

@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import type { Approval, GrantScope } from "../../shared/protocol/approvals.ts";
+import type { Events } from "../../shared/protocol/events.ts";
 import type { CommandDone } from "../../shared/protocol/results.ts";
 import type { SessionEntry } from "../../shared/protocol/session-results.ts";
 import { Outbox, type OutboxFile, type OutboxMessage } from "../wire/outbox.ts";
@@ -27,6 +28,8 @@ export class ConsoleState {
   readonly wire = signal<WireState>({ status: "connecting" });
   readonly sessions = signal<SessionEntry[]>([]);
   readonly approvals = signal<Approval[]>([]);
+  /** Sessions that a run has ended in since they were shown. */
+  readonly unread = signal<ReadonlySet<string>>(new Set());
   readonly unsent = signal<OutboxMessage[]>([]);
   readonly conversation = signal<ConversationView>(undefined as unknown as ConversationView);
   readonly model = signal<SessionModel | undefined>(undefined);
@@ -50,10 +53,8 @@ export class ConsoleState {
       this.wire.value = state;
       if (state.status === "connected") void this.#resync();
     });
-    connection.on("chat", (event) => {
-      this.conversation.value.chat(event);
-      if (event.state === "final") void this.#listSessions();
-    });
+    connection.on("chat", (event) => this.conversation.value.chat(event));
+    connection.on("session.changed", (change) => this.#changed(change));
     connection.on("tool.result", (event) => this.conversation.value.toolResult(event));
     connection.on("approval.requested", ({ reminder, ...request }) => this.#request(request));
     connection.on("approval.resolved", ({ id }) => this.#resolve(id));
@@ -66,6 +67,7 @@ export class ConsoleState {
     const view = new ConversationView(this.connection, this.store, sessionKey);
     this.conversation.value = view;
     this.model.value = undefined;
+    this.unread.value = new Set([...this.unread.value].filter((one) => one !== sessionKey));
     view.unsent(this.unsent.value);
     await this.store.put("settings", "session", sessionKey);
     await Promise.all([view.open(), this.#readModel()]);
@@ -114,6 +116,20 @@ export class ConsoleState {
     } catch (error) {
       this.conversation.value.note(`Not answered: ${(error as WireError).message}`, true);
     }
+  }
+
+  #changed({ sessionKey, label, lastActiveAt, isProcessing }: Events["session.changed"]): void {
+    const before = this.sessions.value.find((one) => one.sessionKey === sessionKey);
+    const entry = {
+      createdAt: lastActiveAt,
+      ...before,
+      sessionKey,
+      lastActiveAt,
+      ...(label ? { label } : {}),
+    };
+    this.sessions.value = [entry, ...this.sessions.value.filter((one) => one !== before)];
+    if (!isProcessing && sessionKey !== this.conversation.value.sessionKey.value)
+      this.unread.value = new Set([...this.unread.value, sessionKey]);
   }
 
   #request(request: Approval): void {

@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Events } from "../../shared/protocol/events.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
-import type { StatsResult } from "../../shared/protocol/results.ts";
+import type { Results, StatsResult } from "../../shared/protocol/results.ts";
 import type { OutboxMessage } from "../wire/outbox.ts";
 import type { PageConnection } from "../wire/page-connection.ts";
 import type { PageStore } from "../wire/page-store.ts";
@@ -10,12 +10,12 @@ import { LiveRun } from "./live-run.ts";
 
 /** Number of messages of a page of the history, and in the cache. */
 export const pageMessages = 50;
-/** The largest page that the gateway gives. */
-const maxMessages = 1000;
+type StoredMessage = Message & { seq: number };
 
 /** What the cache keeps of a session. */
 interface CachedHistory {
-  messages: Message[];
+  sessionId: string;
+  messages: StoredMessage[];
 }
 
 type Connection = Pick<PageConnection, "request" | "state">;
@@ -24,7 +24,7 @@ type Connection = Pick<PageConnection, "request" | "state">;
 export class ConversationView {
   /** The canonical key, once the gateway has given it. */
   readonly sessionKey = signal("");
-  readonly #messages = signal<Message[]>([]);
+  readonly #messages = signal<StoredMessage[]>([]);
   readonly #live = signal<Entry[]>([]);
   readonly #unsent = signal<UserEntry[]>([]);
   /** Sent, accepted, but not in the stored messages yet. */
@@ -40,6 +40,7 @@ export class ConversationView {
     const stored = this.#stored.value;
     const known = new Set(stored.map(({ key }) => key));
     const live = this.#live.value.filter(({ key }) => !known.has(key));
+    for (const { key } of live) known.add(key);
     const sent = this.#sent.value.filter(({ key }) => !known.has(key));
     const last = stored.at(-1)?.at ?? 0;
     const notes = this.#notes.value;
@@ -55,7 +56,7 @@ export class ConversationView {
   readonly #runs = new Map<string, LiveRun>();
   /** The run that ended last: its answer is shown from its events until the stored messages are read. */
   #ended: LiveRun | undefined;
-  #limit = pageMessages;
+  #sessionId = "";
   #refreshing: Promise<void> | undefined;
   #isStale = false;
   #isPublishing = false;
@@ -72,6 +73,7 @@ export class ConversationView {
     const cached = await this.#store.get<CachedHistory>("history", this.sessionKey.value);
     if (cached && this.#messages.value.length === 0) {
       this.#messages.value = cached.messages;
+      this.#sessionId = cached.sessionId;
       this.isLoaded.value = true;
     }
     await this.refresh();
@@ -88,8 +90,11 @@ export class ConversationView {
 
   /** Reads one more page of earlier messages. */
   async loadEarlier(): Promise<void> {
-    this.#limit = Math.min(maxMessages, this.#limit + pageMessages);
-    await this.refresh();
+    const [oldest] = this.#messages.value;
+    if (!oldest) return;
+    const params = { sessionKey: this.sessionKey.value, limit: pageMessages, before: oldest.seq };
+    const page = await this.#connection.request("session.preview", params).catch(() => undefined);
+    if (page?.sessionId === this.#sessionId) this.#merge(page);
   }
 
   chat(event: Events["chat"]): void {
@@ -102,7 +107,7 @@ export class ConversationView {
     this.#runs.delete(event.runId);
     this.#notes.value = [
       ...this.#notes.value,
-      ...run.entries.filter((entry): entry is NoteEntry => entry.kind === "note" && entry.isError),
+      ...run.entries.filter((entry): entry is NoteEntry => entry.kind === "note" && event.state === "error"),
     ].slice(-20);
     this.#ended = run;
     void this.refresh();
@@ -148,19 +153,32 @@ export class ConversationView {
       this.#isStale = false;
       const sessionKey = this.sessionKey.value;
       const [preview, stats] = await Promise.all([
-        this.#connection.request("session.preview", { sessionKey, limit: this.#limit }),
+        this.#connection.request("session.preview", { sessionKey, limit: pageMessages }),
         this.#connection.request("session.stats", { sessionKey }),
       ]).catch(() => []);
       if (!preview || !stats) return;
       this.sessionKey.value = preview.sessionKey;
       this.#keys.add(preview.sessionKey);
-      this.#messages.value = preview.messages;
-      this.hasEarlier.value = preview.messageCount > preview.messages.length && this.#limit < maxMessages;
+      this.#merge(preview);
       this.isLoaded.value = true;
       this.#settle(stats);
-      const kept: CachedHistory = { messages: preview.messages.slice(-pageMessages) };
+      const kept: CachedHistory = { sessionId: preview.sessionId, messages: preview.messages };
       await this.#store.put("history", preview.sessionKey, kept).catch(() => undefined);
     }
+  }
+
+  /** Adds a page to the messages that are known. After a reset, and after a gap, only the page remains. */
+  #merge({ sessionId, first, messages: page }: Results["session.preview"]): void {
+    const from = page[0]?.seq ?? Number.POSITIVE_INFINITY;
+    const to = page.at(-1)?.seq ?? 0;
+    const known = sessionId === this.#sessionId ? this.#messages.value.filter(({ seq }) => seq >= first) : [];
+    const before = known.filter(({ seq }) => seq < from);
+    const isJoined = before.length === 0 || before.at(-1)?.seq === from - 1;
+    // What is newer than a page of earlier messages.
+    const after = known.filter(({ seq }) => seq > to);
+    this.#sessionId = sessionId;
+    this.#messages.value = [...(isJoined ? before : []), ...page, ...after];
+    this.hasEarlier.value = (this.#messages.value[0]?.seq ?? first) > first;
   }
 
   #settle({ isProcessing, queueSize, runId }: StatsResult): void {

@@ -3,9 +3,10 @@ import type {
   ChatEvent,
   ChatReply,
   ChatRetry,
+  ChatUser,
   RunToolResult,
 } from "../../shared/protocol/events.ts";
-import { type Entry, type ReplyEntry, replyEntries, replyId, type ToolEntry } from "./entries.ts";
+import { type Entry, entriesOf, type ReplyEntry, replyEntries, replyId, type ToolEntry } from "./entries.ts";
 
 /** What the gateway sends when a run was stopped. */
 const stopped = "Run cancelled by user";
@@ -32,7 +33,8 @@ export class LiveRun {
   /** Handles an event of this run. */
   chat(event: ChatEvent): void {
     this.waiting = undefined;
-    if (event.state === "delta") this.#delta(event);
+    if (event.state === "user") this.#begun(event);
+    else if (event.state === "delta") this.#delta(event);
     else if (event.state === "retry") this.#retry(event);
     else if (event.state === "error") this.#fail(event.error);
     else this.#complete(event);
@@ -64,6 +66,12 @@ export class LiveRun {
       (entry) =>
         entry === this.#open || entry.kind === "note" || (entry.kind === "tool" && !known.has(entry.key)),
     );
+  }
+
+  /** The message with which the run began. It may come twice. */
+  #begun({ message }: ChatUser): void {
+    const [entry] = entriesOf([message], true);
+    if (entry && !this.entries.some(({ key }) => key === entry.key)) this.entries = [entry, ...this.entries];
   }
 
   #delta({ text, seq, step, attempt }: ChatDelta): void {

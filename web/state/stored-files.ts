@@ -14,9 +14,7 @@ export function storedFiles(state: ConsoleState): (r2Key: string) => Promise<Blo
 
 async function readFile(state: ConsoleState, r2Key: string): Promise<Blob | undefined> {
   const sessionKey = state.conversation.value.sessionKey.value;
-  const { url } = (await state.connection.request("media.url" as never, { r2Key, sessionKey } as never)) as {
-    url: string;
-  };
+  const { url } = await state.connection.request("media.url", { r2Key, sessionKey });
   const response = await fetch(url);
   return response.ok ? response.blob() : undefined;
 }

@@ -1,6 +1,6 @@
 import type { PageConnection } from "./page-connection.ts";
 import type { PageStore } from "./page-store.ts";
-import { WireError } from "./wire-error.ts";
+import { notConnected, WireError } from "./wire-error.ts";
 
 /** A file of a message. */
 export interface OutboxFile {
@@ -113,6 +113,8 @@ export class Outbox {
       await this.remove(runId);
     } catch (error) {
       const refusal = error instanceof WireError ? error : new WireError(0, String(error));
+      // Without a connection it is sent again as soon as there is one.
+      if (refusal.code === notConnected().code) return;
       if (refusal.retryable) await new Promise((resolve) => setTimeout(resolve, retryMs));
       else {
         message.refused = refusal.message;

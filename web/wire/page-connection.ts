@@ -154,7 +154,13 @@ export class PageConnection {
   async #introduce(socket: InstanceType<SocketClass>): Promise<void> {
     const { clientId: id, version, onToken } = this.#options;
     const client = { id, version, platform: "web", mode: "client" };
-    const params = { minProtocol: 1, maxProtocol: 1, client, auth: this.#auth, capabilities: ["payload-s3"] };
+    const params = {
+      minProtocol: 1,
+      maxProtocol: 1,
+      client,
+      auth: this.#auth,
+      capabilities: ["payload-s3", "session-events"],
+    };
     try {
       const hello = (await this.#call(socket, "connect", params, this.#timing.openMs)) as HelloOk;
       // Kept although the socket may have ended meanwhile: a code is accepted once.

@@ -184,6 +184,10 @@ async function serveAndChat(
   try {
     const model = await configureModel(running, choice);
     introduce(context, running, model);
+    const { code } = await gateway.request("code.create", {});
+    context.note(
+      `page: ${running.cloud.page}/#c=${code} (signs one browser in; \`gsv open\` makes another link)`,
+    );
     await writeFirstFiles(gateway, running);
     node = await lendFolder(context, running, environment);
     await node.connection.open();

@@ -1,0 +1,36 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+const places = [process.env.GSV_CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"];
+
+/** The program of an installed Chromium; undefined when there is none. */
+export const chromiumPath = places.find((path): path is string => path !== undefined && existsSync(path));
+
+if (chromiumPath === undefined) {
+  const how = "install chromium, or name one in GSV_CHROMIUM";
+  if (process.env.GSV_REQUIRE_BROWSER === "1")
+    throw new Error(`the tests of the page need a browser: ${how}`);
+  process.stderr.write(`the tests of the page in a browser are skipped: ${how}\n`);
+}
+
+/** Starts Chromium without a window. */
+export function launchBrowser(): Promise<Browser> {
+  const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"];
+  const background = ["--disable-background-networking", "--disable-component-update"];
+  return chromium.launch({ executablePath: chromiumPath, args: [...args, ...background] });
+}
+
+/** What went wrong in a page: violations of its policy, errors, and requests to other hosts than this machine. */
+export function watchFaults(page: Page): string[] {
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    if (/Content Security Policy|TrustedHTML|TrustedScript/.test(message.text())) faults.push(message.text());
+  });
+  page.on("request", (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    const isOwn = ["blob:", "data:"].includes(protocol) || ["127.0.0.1", "localhost"].includes(hostname);
+    if (!isOwn) faults.push(`request: ${request.url()}`);
+  });
+  return faults;
+}

@@ -1,0 +1,185 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Dev, startDev } from "../../local/dev/dev.ts";
+import { createCode } from "../../shared/peers/codes.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
+import { newFolder } from "../support/run/test-folders.ts";
+import { until } from "../support/until.ts";
+import { chromiumPath, launchBrowser, watchFaults } from "./browser.ts";
+import { hostileTexts } from "./hostile-texts.ts";
+
+let browser: Browser;
+let dev: Dev;
+let dir: string;
+let model: ModelServer;
+let context: BrowserContext;
+let page: Page;
+let faults: string[];
+let answer: (request: ModelRequest) => Reply;
+
+async function startGateway(): Promise<void> {
+  dev = await startDev({ dir });
+  const provider = { provider: "openai-compatible", id: "m", baseUrl: model.url };
+  await dev.configuration.set("model", provider);
+  await dev.configuration.set("apiKeys.openai-compatible", "sk-test");
+}
+
+async function newCode() {
+  const { id: by } = await dev.createAdmin();
+  const grant = { scopes: ["client", "approve"] as const, by };
+  return createCode(
+    dev.cloud.world.table,
+    { ...grant, scopes: [...grant.scopes] },
+    { seconds: 60, hasShort: true },
+    Date.now(),
+  );
+}
+
+/** Opens the page on a device of its own, signed in by a link. */
+async function signIn(): Promise<void> {
+  context = await browser.newContext({ viewport: { width: 360, height: 640 } });
+  page = await context.newPage();
+  faults = watchFaults(page);
+  const { code } = await newCode();
+  await page.goto(`${dev.cloud.page}/#c=${code}`);
+  await page.waitForSelector(".dot.connected");
+}
+
+async function send(text: string): Promise<void> {
+  await page.fill("textarea", text);
+  await page.press("textarea", "Enter");
+}
+
+const replies = () => page.locator("article.reply:not(.open)").allInnerTexts();
+const sent = () => page.locator("article.mine .plain").allInnerTexts();
+
+describe.skipIf(chromiumPath === undefined)("the page in a browser", () => {
+  beforeAll(async () => {
+    browser = await launchBrowser();
+    model = await startOpenAiServer((request) => answer(request));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await model?.close();
+  });
+  beforeEach(async () => {
+    dir = newFolder();
+    answer = () => ({ text: "Hello **you**." });
+    await startGateway();
+  });
+  afterEach(async () => {
+    await context?.close();
+    await dev.close();
+    expect(faults).toEqual([]);
+  });
+
+  it("signs in by a link, which leaves no code in the address and works once", async () => {
+    await signIn();
+    expect(page.url()).toBe(`${dev.cloud.page}/`);
+    await page.reload();
+    await page.waitForSelector(".dot.connected");
+    const other = await (await browser.newContext()).newPage();
+    await other.goto(`${dev.cloud.page}/#c=wrong`);
+    await other.waitForSelector(".pairing [role=alert]");
+    expect(other.url()).toBe(`${dev.cloud.page}/`);
+    const { short = "" } = await newCode();
+    await other.fill("#code", short);
+    await other.press("#code", "Enter");
+    await other.waitForSelector(".dot.connected");
+    await other.context().close();
+  });
+
+  it("streams an answer, formats it, and shows its messages again after a reload", async () => {
+    answer = () => ({
+      text: ["A list:\n\n", "- one\n", "- **two**\n\n", "```js\nlet a;\n```\n"],
+      delayMs: 150,
+    });
+    await signIn();
+    await send("hello");
+    await page.waitForSelector("article.reply.open");
+    await until(async () => (await replies()).length === 1, "the answer is complete");
+    expect(await page.locator("article.reply li strong").innerText()).toBe("two");
+    expect(await page.locator("article.reply pre").innerText()).toContain("let a;");
+    await page.reload();
+    await until(async () => (await replies()).length === 1, "the answer is shown again");
+    expect(await sent()).toEqual(["hello"]);
+  });
+
+  it("sends what was written offline once, when the gateway is back", async () => {
+    await signIn();
+    await send("first");
+    await until(async () => (await replies()).length === 1, "the first is answered");
+    await dev.close();
+    await page.waitForSelector(".banner");
+    await send("second");
+    await send("third");
+    await page.waitForSelector("text=Sent when back online: 2");
+    await page.reload({ waitUntil: "commit" }).catch(() => undefined);
+    await startGateway();
+    await page.goto(dev.cloud.page);
+    await until(async () => (await replies()).length === 3, "all are answered");
+    expect(await sent()).toEqual(["first", "second", "third"]);
+    expect(await page.locator(".unsent").count()).toBe(0);
+  });
+
+  it("executes nothing and loads nothing of hostile answers", async () => {
+    let index = 0;
+    const parts = Array.from({ length: 10 }, (_, part) =>
+      hostileTexts.slice(part * 50, part * 50 + 50).join("\n\n"),
+    );
+    answer = () => ({ text: parts[index++] });
+    await signIn();
+    for (let count = 1; count <= parts.length; count++) {
+      await send(parts[count - 1]?.slice(0, 2000) ?? "");
+      await until(async () => (await page.locator("article.mine").count()) === count, "it is shown");
+      await until(
+        async () => (await page.locator("article.reply:not(.open)").count()) >= count,
+        "it is answered",
+      );
+    }
+    expect(await page.evaluate(() => "hit" in globalThis)).toBe(false);
+    const links = await page
+      .locator(".log a")
+      .evaluateAll((all) => all.map((one) => (one as HTMLAnchorElement).href));
+    expect(links.length).toBeGreaterThan(50);
+    expect(links.filter((href) => !/^(https?|mailto):/.test(href))).toEqual([]);
+    expect(await page.locator(".log img, .log iframe, .log form, .log script").count()).toBe(0);
+  });
+
+  it("shows a picture that was attached, from the device and from the gateway", async () => {
+    await signIn();
+    const bytes = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+      "base64",
+    );
+    await page.setInputFiles("input[type=file]", { name: "dot.png", mimeType: "image/png", buffer: bytes });
+    await send("look");
+    await page.waitForSelector("article.mine img");
+    await until(async () => (await replies()).length === 1, "it is answered");
+    await page.reload();
+    await page.waitForSelector("article.mine img");
+  });
+
+  it("stops a run by Escape, and lists commands for a slash", async () => {
+    answer = () => ({ text: ["It goes ", "on"], hang: true });
+    await signIn();
+    await send("never end");
+    await page.waitForSelector("article.reply.open");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("text=Stopped.");
+    await page.fill("textarea", "/st");
+    expect(await page.locator(".offers b").allInnerTexts()).toEqual(["/stop", "/status"]);
+    await send("/status");
+    await page.waitForSelector(".note:has-text('Session')");
+  });
+
+  it("forgets everything when the user signs out", async () => {
+    await signIn();
+    await page.click("button.menu");
+    await page.click("text=Sign out of this device");
+    await page.waitForSelector("#code");
+    await page.reload();
+    await page.waitForSelector("#code");
+  });
+});

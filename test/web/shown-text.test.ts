@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { requestText } from "../../cli/chat/request-text.ts";
+import type { Approval } from "../../shared/protocol/approvals.ts";
+import { callText, questionText, reasonLines } from "../../web/chat/shown-text.ts";
+import { hostileTexts } from "./hostile-texts.ts";
+
+const request = (text: string, args: Record<string, unknown>, node?: string): Approval => ({
+  id: "abcdefghijklmnop",
+  kind: "tool",
+  state: "open",
+  hash: "0".repeat(64),
+  sessionKey: "agent:main:main",
+  runId: "r",
+  step: 1,
+  callId: "c",
+  tool: `Bash${text.slice(0, 3)}`,
+  node,
+  args,
+  why: `because ${text}`,
+  origins: text.length % 2 === 0 ? [] : [`web:${text}`],
+  createdAt: 0,
+  until: 1,
+});
+
+it("a request for approval has the same text on the page as in a terminal", () => {
+  const hidden = [
+    "rm -rf ~\u200b",
+    "a\u202eb",
+    "👩‍👩‍👧 1️⃣ ok",
+    "\u{e0072}tag",
+    "tab\tand\r\nline",
+    "\u0007bell",
+  ];
+  for (const text of [...hostileTexts.slice(0, 200), ...hidden])
+    for (const args of [{ command: text }, { command: text, timeout: 5 }, { path: text, deep: [text] }]) {
+      const one = request(text, args, text.length % 3 === 0 ? "laptop" : undefined);
+      const shown = [
+        questionText(one),
+        ...callText(one)
+          .split("\n")
+          .map((line) => `  ${line}`),
+        ...reasonLines(one),
+      ];
+      expect(shown.join("\n")).toBe(requestText(one));
+    }
+});
