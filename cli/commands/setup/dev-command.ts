@@ -151,12 +151,13 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
   const model = await configureModel(running, choice);
   await writeFirstFiles(gateway, running);
   await gateway.close();
-  const { ws, webhook, openai, mcp } = running.cloud;
+  const { ws, webhook, openai, mcp, page } = running.cloud;
   const ready = {
     ws,
     webhook,
     openai,
     mcp,
+    page,
     token: running.token,
     pid: process.pid,
   };
@@ -168,7 +169,7 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
     configured || context.flags.data !== undefined ? `gsv client --data ${folder}` : "gsv client";
   context.print(
     ready,
-    `serving at ${ws}\n  webhook  ${webhook}\n  openai   ${openai}\n  mcp      ${mcp}\n  pid      ${process.pid}\n\`${client}\` in this folder, or in one below it, connects to it; Ctrl-C ends it.`,
+    `serving at ${ws}\n  webhook  ${webhook}\n  openai   ${openai}\n  mcp      ${mcp}\n  page     ${page}\n  pid      ${process.pid}\n\`${client}\` in this folder, or in one below it, connects to it; Ctrl-C ends it.`,
   );
   await ended;
 }

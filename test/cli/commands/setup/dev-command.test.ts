@@ -179,7 +179,7 @@ describe("gsv dev --serve", () => {
   it("prints one line of JSON when it is ready, serves other commands, and ends on a signal", async () => {
     const cwd = newFolder();
     const { run, ready } = await serveApart(cwd);
-    expect(Object.keys(ready).sort()).toEqual(["mcp", "openai", "pid", "token", "webhook", "ws"]);
+    expect(Object.keys(ready).sort()).toEqual(["mcp", "openai", "page", "pid", "token", "webhook", "ws"]);
     expect(ready.pid).toBe(run.child.pid);
     const status = await gsv(["status", "--json"], { cwd });
     expect(JSON.parse(status.stdout)).toMatchObject({ url: ready.ws, model: "openai-compatible/offline" });
