@@ -93,7 +93,7 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", () => {
   it("streams an answer, formats it, and shows its messages again after a reload", async () => {
     answer = () => ({
       text: ["A list:\n\n", "- one\n", "- **two**\n\n", "```js\nlet a;\n```\n"],
-      delayMs: 150,
+      delayMs: 700,
     });
     await signIn();
     await send("hello");
@@ -159,6 +159,50 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", () => {
     await until(async () => (await replies()).length === 1, "it is answered");
     await page.reload();
     await page.waitForSelector("article.mine img");
+  });
+
+  it("shows a request for approval whole, and answers it by keyboard", async () => {
+    await dev.configuration.set("toolApproval.mode", "ask");
+    let calls = 0;
+    answer = ({ turns }) =>
+      turns.at(-1)?.role === "user"
+        ? { toolCalls: [{ name: "gsv__WriteFile", arguments: { path: `${++calls}.md`, content: "x" } }] }
+        : { text: String(turns.at(-1)?.text) };
+    await signIn();
+    await send("write a file");
+    const card = page.locator(".approval");
+    await card.waitFor();
+    expect(await card.innerText()).toMatch(
+      /May I use gsv__WriteFile\?[\s\S]*1\.md[\s\S]*words read: only yours/,
+    );
+    expect(await card.locator("button").last().isVisible()).toBe(true);
+    await card.focus();
+    await page.keyboard.press("a");
+    await until(async () => (await replies()).length === 1, "it is written");
+    expect((await replies())[0]).toContain('"path":"1.md"');
+    await send("another one");
+    await card.waitFor();
+    await card.focus();
+    await page.keyboard.press("d");
+    await until(async () => (await replies()).length === 2, "it is denied");
+    expect((await replies())[1]).not.toContain('"path":"2.md"');
+    expect(await page.locator(".tool.failed").count()).toBe(1);
+  });
+
+  it("shows a long conversation from its end, and earlier ones on demand", async () => {
+    const old = Array.from({ length: 40 }, (_, index) => `old ${index}`);
+    answer = ({ turns }) => ({ text: `to ${turns.at(-1)?.text}` });
+    await signIn();
+    for (const text of old) await send(text);
+    await until(async () => (await page.locator("article.reply").count()) >= 25, "most are answered");
+    await until(async () => !(await page.locator("[aria-label=Stop]").isVisible()), "all are answered");
+    await page.reload();
+    await page.waitForSelector("text=to old 39");
+    expect(await page.locator("article").count()).toBe(50);
+    await page.click("text=Show earlier messages");
+    await until(async () => (await page.locator("article").count()) === 80, "all are shown");
+    expect(await page.locator("article").first().textContent()).toContain("old 0");
+    expect(await page.locator(".earlier").count()).toBe(0);
   });
 
   it("stops a run by Escape, and lists commands for a slash", async () => {

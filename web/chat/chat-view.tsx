@@ -1,4 +1,5 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import type { ConsoleState } from "../state/console-state.ts";
@@ -35,14 +36,13 @@ export function ChatView({
   useLayoutEffect(() => {
     if (isFollowing.peek()) newest();
   }, [entries, asked.length, view.waiting.value, view.isRunning.value]);
+  // The writer of a message wants to see it.
+  const written = entries.findLast((entry) => entry.kind === "user" && entry.unsent !== undefined)?.key;
   useEffect(() => {
     isFollowing.value = true;
     newest();
-  }, [view]);
-  const scrolled = () => {
-    const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = log.current ?? {};
-    isFollowing.value = scrollHeight - scrollTop - clientHeight < followPixels;
-  };
+  }, [view, written]);
+  useFollowing(log, isFollowing);
   const earlier = async () => {
     const before = log.current?.scrollHeight ?? 0;
     await view.loadEarlier();
@@ -52,15 +52,7 @@ export function ChatView({
   const isWriting = view.isRunning.value && entries.at(-1)?.kind !== "tool";
   return (
     <main class="chat">
-      <div
-        class="log"
-        role="log"
-        aria-label="Conversation"
-        aria-live="off"
-        tabIndex={0}
-        ref={log}
-        onScroll={scrolled}
-      >
+      <div class="log" role="log" aria-label="Conversation" aria-live="off" tabIndex={0} ref={log}>
         <div class="column">
           {view.hasEarlier.value && (
             <button type="button" class="quiet earlier" onClick={() => void earlier()}>
@@ -94,6 +86,32 @@ export function ChatView({
       <Composer state={state} draft={draft} />
     </main>
   );
+}
+
+/** Keeps the newest entry in view while it grows, unless the reader has scrolled up. */
+function useFollowing(log: RefObject<HTMLDivElement | null>, isFollowing: Signal<boolean>): void {
+  useEffect(() => {
+    const element = log.current;
+    if (!element?.firstElementChild) return;
+    let before = element.scrollTop;
+    const scrolled = () => {
+      const { scrollTop, scrollHeight, clientHeight } = element;
+      if (scrollHeight - scrollTop - clientHeight < followPixels) isFollowing.value = true;
+      // Entries change their size as well: only a reader scrolls up.
+      else if (scrollTop < before) isFollowing.value = false;
+      before = scrollTop;
+    };
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.peek()) element.scrollTop = element.scrollHeight;
+    });
+    observer.observe(element.firstElementChild);
+    observer.observe(element);
+    element.addEventListener("scroll", scrolled, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", scrolled);
+    };
+  }, [log, isFollowing]);
 }
 
 /** What an empty conversation offers. */

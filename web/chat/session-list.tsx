@@ -30,7 +30,7 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
       <div class="search">
         <input
           type="search"
-          placeholder="Find or name a session"
+          placeholder="Find or name"
           aria-label="Find or name a session"
           value={words.value}
           onInput={({ currentTarget }) => {

@@ -163,12 +163,13 @@ export class ConsoleState {
   }
 
   async #readModel(): Promise<void> {
-    const sessionKey = this.conversation.value.sessionKey.value;
+    const view = this.conversation.value;
+    const sessionKey = view.sessionKey.value;
     const [context, session] = await Promise.all([
       this.connection.request("session.context", { sessionKey }),
       this.connection.request("session.get", { sessionKey }),
     ]).catch(() => []);
-    if (!context || !session || sessionKey !== this.conversation.value.sessionKey.value) return;
+    if (!context || !session || view !== this.conversation.value) return;
     this.model.value = { model: context.model, thinking: session.settings.thinkingLevel };
   }
 }

@@ -156,7 +156,8 @@ export function replyEntries(message: AssistantMessage, id: string): Entry[] {
   );
   if (thinking.length > 0)
     entries.push({ kind: "thinking", key: `${id}:thinking`, at, text: thinking.join("\n\n") });
-  const text = textOf(message);
+  // The text of a reply that failed repeats the error.
+  const text = message.errorMessage ? "" : textOf(message);
   if (text !== "") entries.push({ kind: "reply", key: id, at, text, isOpen: false });
   for (const block of message.content)
     if (block.type === "toolCall") {
