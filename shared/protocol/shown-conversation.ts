@@ -16,6 +16,11 @@ export const conversationParams = {
     next: v.optional(v.pipe(v.string(), v.maxLength(64))),
     maxBytes: v.optional(count(10_000, 8_000_000), 96 * 1024),
   }),
+  "session.fork": v.object({
+    sessionKey: sessionKeyField,
+    seq: v.optional(count(1, Number.MAX_SAFE_INTEGER)),
+    forkId: v.pipe(v.string(), v.uuid()),
+  }),
   "media.url": v.object({
     sessionKey: sessionKeyField,
     r2Key: v.pipe(v.string(), v.minLength(1), v.maxLength(1024)),
@@ -34,6 +39,8 @@ export interface ConversationResults {
     first: number;
     messages: (Message & { seq: number })[];
   };
+  /** The new session, and the number of its messages. */
+  "session.fork": { sessionKey: string; sessionId: string; messages: number };
   /** `url` answers GET until `expiresAt`, epoch ms. */
   "media.url": { url: string; mimeType: string; expiresAt: number };
 }

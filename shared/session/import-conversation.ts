@@ -1,6 +1,7 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
-import type { Bucket } from "../world/world.ts";
+import { set } from "../world/expression.ts";
+import type { Bucket, ItemValue } from "../world/world.ts";
 import { findArchives } from "./archive.ts";
 import { type Holder, holdBriefly, isAtRest } from "./brief-hold.ts";
 import { listSteps } from "./due.ts";
@@ -23,6 +24,8 @@ export interface ImportedConversation {
   /** The id of the new conversation: a UUID. A repeat with the same id is the same import. */
   sessionId: string;
   messages: readonly Message[];
+  /** Other fields of the session. */
+  inherited?: Partial<Pick<SessionState, "settings" | "label" | "private" | "origins">>;
 }
 
 /**
@@ -51,7 +54,7 @@ export async function importConversation(importer: Importer, imported: ImportedC
 
 async function write(importer: Importer, lease: Lease, imported: ImportedConversation): Promise<void> {
   const { table, now } = importer;
-  const { sessionId, messages } = imported;
+  const { sessionId, messages, inherited = {} } = imported;
   for (let start = 0; start < messages.length; start += writtenAtOnce) {
     const some = messages.slice(start, start + writtenAtOnce);
     await writeMessages(importer, lease, sessionId, start + 1, some);
@@ -63,6 +66,7 @@ async function write(importer: Importer, lease: Lease, imported: ImportedConvers
     assign("head", messages.length),
     assign("updatedAt", now()),
     ...listSteps(metaKey(lease.sessionKey), now()),
+    ...Object.entries(inherited).map(([name, value]) => set(name, value as unknown as ItemValue)),
   ]);
 }
 

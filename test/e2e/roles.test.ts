@@ -196,6 +196,10 @@ it("uses every permission that the roles grant, and needs no other", async () =>
     model.queue({ text: "a file" });
     await client.call("chat.send", { sessionKey, message: "look", media, runId: `media-${sessionKey}` });
     await client.ended(`media-${sessionKey}`);
+    const preview = JSON.stringify(await client.call("session.preview", { sessionKey }));
+    const r2Key = preview.match(/media\/[\w:.-]+\/[\w-]+\.\w+/g)?.at(-1);
+    const { url } = await client.call<{ url: string }>("media.url", { sessionKey, r2Key });
+    expect(await (await fetch(url)).text()).toBe("hi");
   }
   await client.call("session.reset", { sessionKey: "main" });
   expect(await client.call("session.delete", { sessionKey: "gone" })).toMatchObject({ ok: true });

@@ -196,6 +196,9 @@ const attempts: Record<string, Attempt> = {
   "change the configuration (`config.set`)": method("config.set", { path: "userTimezone", value: "UTC" }),
   "let senders in (`pair.approve`)": method("pair.approve", { channel, senderId: "gail" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
+  "copy a conversation (`session.fork`)": method("session.fork", {
+    ...{ sessionKey: "none", forkId: "7d1c2a3e-1b7d-4c8e-9a6f-0d1e2f3a4b5c" },
+  }),
   "read a conversation's files (`media.url`)": method("media.url", {
     ...{ sessionKey: "main", r2Key: "media/agent:main:main/none.png" },
   }),

@@ -121,6 +121,14 @@ async function sendPart({ laptop }: Peers, transferId: number): Promise<Answer> 
   return answer;
 }
 
+/** Deletes the fork again: the previous release makes none. */
+async function forkAndDelete({ owner }: Peers): Promise<Answer> {
+  const forkId = "7d1c2a3e-1b7d-4c8e-9a6f-0d1e2f3a4b5c";
+  const answer = await owner.request("session.fork", { ...session, forkId });
+  if (answer.ok) await owner.call("session.delete", { sessionKey: `agent:main:fork-${forkId}` });
+  return answer;
+}
+
 /** Calls of every method over the stored items, in this order. */
 export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   connect: () => [
@@ -155,6 +163,7 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "budget.raise": () => [{ params: { id: "day", usd: 1, raiseId: "a" } }],
   "session.preview": () => [{ params: session }, { params: { sessionKey: kept } }],
   "chat.result": () => [{ params: { ...session, runId: "no-such-run" } }],
+  "session.fork": () => [{ send: forkAndDelete }],
   "media.url": () => [{ params: { ...session, r2Key: "media/agent:main:main/none.png" } }],
   "session.history": () => [{ params: session }],
   "session.transcript": ({ sessionId }) => [{ params: { ...session, sessionId } }],

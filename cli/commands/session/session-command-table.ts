@@ -60,6 +60,13 @@ const sessionCommands: readonly CommandEntry[] = [
     load: async () => (await import("./session-commands.ts")).previewSession,
   },
   {
+    name: "fork [sessionKey]",
+    summary: "copy a conversation, or what precedes one of your messages, into a new session",
+    options: [["--before <n>", "number (seq) of that message in `gsv session preview --json`"]],
+    examples: ["session fork", "session fork agent:main:main --before 12 --json"],
+    load: async () => (await import("./session-commands.ts")).forkSession,
+  },
+  {
     name: "set <setting> <value> [sessionKey]",
     summary:
       "change model, thinking, prompt, max-tokens, label or reset; `default` clears it; the key may come first",

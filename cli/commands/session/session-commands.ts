@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { code } from "../../../shared/protocol/errors.ts";
 import type { TokenCount } from "../../../shared/protocol/results.ts";
 import { costText } from "../../../shared/session/commands/cost-command.ts";
@@ -82,6 +83,14 @@ export const previewSession: Action = async (context, { args, options }) => {
   const hidden = messageCount - messages.length;
   const head = `${sessionKey}: ${messageCount} message${messageCount === 1 ? "" : "s"}${hidden > 0 ? `, the newest ${messages.length}` : ""}`;
   context.print(preview, [head, ...messages.map(transcript)].join("\n\n"));
+};
+
+export const forkSession: Action = async (context, { args, options }) => {
+  const seq = wholeNumber("--before", options.before, 1, Number.MAX_SAFE_INTEGER);
+  const gateway = await context.gateway();
+  const sessionKey = await keyOf(context, args[0]);
+  const fork = await gateway.request("session.fork", { sessionKey, seq, forkId: randomUUID() });
+  context.print(fork, `${fork.sessionKey} has ${fork.messages} message${fork.messages === 1 ? "" : "s"}`);
 };
 
 /** Asks before messages go. @returns false when the answer is no */

@@ -7,39 +7,49 @@ import { readTranscriptPage } from "../transcript-page.ts";
 import { canonicalKey } from "./chat.ts";
 import { agentOf } from "./workspace.ts";
 
-export const historyMethods: Pick<MethodTable, "session.history" | "session.transcript" | "session.delete"> =
-  {
-    "session.delete": {
-      modes: ["client"],
-      async handle(gateway, { sessionId, ...params }) {
-        const sessionKey = await canonicalKey(gateway, params.sessionKey);
-        const { deleteConversation, deleteSession } = await import("../session-deletion.ts");
-        const deleted =
-          sessionId === undefined
-            ? await deleteSession(gateway, sessionKey)
-            : await deleteConversation(gateway, sessionKey, sessionId);
-        await countChange(gateway.table, agentIdOf(sessionKey));
-        return { ok: true, sessionKey, ...deleted };
-      },
+export const historyMethods: Pick<
+  MethodTable,
+  "session.history" | "session.transcript" | "session.delete" | "session.fork"
+> = {
+  "session.fork": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey, seq, forkId }) {
+      const fork = { sessionKey: await canonicalKey(gateway, sessionKey), forkId };
+      const { forkSession } = await import("../../../shared/session/fork-session.ts");
+      return forkSession(gateway, { ...fork, ...(seq === undefined ? {} : { seq }) });
     },
-    "session.history": {
-      modes: ["client"],
-      async handle(gateway, params) {
-        const sessionKey = await canonicalKey(gateway, params.sessionKey);
-        const state = await readSession(gateway.table, sessionKey);
-        const { sessionId: currentSessionId = "" } = state ?? {};
-        const previousSessionIds = state ? await readPreviousIds(gateway.table, state) : [];
-        return { sessionKey, currentSessionId, previousSessionIds };
-      },
+  },
+  "session.delete": {
+    modes: ["client"],
+    async handle(gateway, { sessionId, ...params }) {
+      const sessionKey = await canonicalKey(gateway, params.sessionKey);
+      const { deleteConversation, deleteSession } = await import("../session-deletion.ts");
+      const deleted =
+        sessionId === undefined
+          ? await deleteSession(gateway, sessionKey)
+          : await deleteConversation(gateway, sessionKey, sessionId);
+      await countChange(gateway.table, agentIdOf(sessionKey));
+      return { ok: true, sessionKey, ...deleted };
     },
-    "session.transcript": {
-      modes: ["client"],
-      async handle(gateway, { sessionKey, agentId, ...request }) {
-        const owner = await conversationOwner(gateway, { sessionKey, agentId });
-        return readTranscriptPage(gateway, { ...request, ...owner });
-      },
+  },
+  "session.history": {
+    modes: ["client"],
+    async handle(gateway, params) {
+      const sessionKey = await canonicalKey(gateway, params.sessionKey);
+      const state = await readSession(gateway.table, sessionKey);
+      const { sessionId: currentSessionId = "" } = state ?? {};
+      const previousSessionIds = state ? await readPreviousIds(gateway.table, state) : [];
+      return { sessionKey, currentSessionId, previousSessionIds };
     },
-  };
+  },
+  "session.transcript": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey, agentId, ...request }) {
+      const owner = await conversationOwner(gateway, { sessionKey, agentId });
+      return readTranscriptPage(gateway, { ...request, ...owner });
+    },
+  },
+};
 
 /** The agent and the canonical session key of a request for a conversation. Without both it is the default agent. */
 export async function conversationOwner(

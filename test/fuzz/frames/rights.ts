@@ -44,6 +44,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
     ...[
       "session.preview",
       "media.url",
+      "session.fork",
       "code.create",
       "device.list",
       "device.revoke",

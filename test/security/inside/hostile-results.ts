@@ -183,6 +183,7 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
     ...{ sessionKey: hostile, sessionId: hostile, messageCount: 4, first: 1 },
     messages: said.map((message, index) => ({ ...message, seq: index + 1 })),
   },
+  "session.fork": { sessionKey: hostile, sessionId: hostile, messages: 1 },
   "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile] },
   "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
   "session.export": { sessionId: hostile, agentId: hostile, format: "pi", text: hostile },

@@ -53,6 +53,18 @@ describe("gsv session", () => {
     expect(lastParams()).toEqual({ offset: 0, limit: 7 });
   });
 
+  it("forks a session before a message, each time with an id of its own", async () => {
+    answers({ "session.fork": () => ({ sessionKey: "agent:main:fork-1", sessionId: "1", messages: 1 }) });
+    const { stdout } = await run(["session", "fork", "agent:main:main", "--before", "12"]);
+    expect(stdout).toBe("agent:main:fork-1 has 1 message\n");
+    expect(lastParams()).toMatchObject({ sessionKey: "agent:main:main", seq: 12 });
+    const first = lastParams() as { forkId: string };
+    const json = await run(["session", "fork", "agent:main:main", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ sessionKey: "agent:main:fork-1", messages: 1 });
+    expect(lastParams()).not.toHaveProperty("seq");
+    expect((lastParams() as { forkId: string }).forkId).not.toBe(first.forkId);
+  });
+
   it("prints the gateway's answer unchanged with --json", async () => {
     answers({ "session.get": () => session });
     const { stdout } = await run(["session", "get", "--json"]);
