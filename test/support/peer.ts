@@ -29,9 +29,12 @@ export class Peer {
     socket.on("error", () => {});
   }
 
-  /** Opens a socket. Rejects with `HTTP {status}` when the upgrade is refused. */
-  static async open(url: string, token?: string): Promise<Peer> {
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  /** Opens a socket, as a page if there is an `origin`. Rejects with `HTTP {status}` when the upgrade is refused. */
+  static async open(url: string, token?: string, origin?: string): Promise<Peer> {
+    const headers = {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(origin === undefined ? {} : { origin }),
+    };
     const socket = new WebSocket(url, { headers });
     const refused = new Promise<never>((_, reject) => {
       socket.once("unexpected-response", (_request, response) =>

@@ -12,4 +12,5 @@ export const unreachableEnvironment = functionEnvironment({
   ssm: nowhere,
   connections: nowhere,
   webhook: nowhere,
+  page: nowhere,
 });

@@ -38,6 +38,8 @@ export interface Cloud<Host extends FunctionHost = FunctionHost> extends Service
   openai: string;
   /** Address for programs that use the agent through MCP. */
   mcp: string;
+  /** The page's origin. */
+  page: string;
   table: string;
   bucket: string;
   /** Environment of the functions, without their access keys. */
@@ -72,8 +74,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
   const { authorize, port, limits, losesDisconnect } = options;
   const { schedules, log } = machine;
-  const urls = await startServices(machine, authorize);
-  const { ws, webhook, openai, mcp } = await startListeners(machine, {
+  // S3 starts before the page has its address.
+  const pageOrigins: string[] = [];
+  const urls = await startServices(machine, authorize, pageOrigins);
+  const { ws, webhook, openai, mcp, page } = await startListeners(machine, {
     port,
     limits,
     losesDisconnect,
@@ -86,10 +90,11 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
         authorize,
       }),
   });
+  pageOrigins.push(page.url);
   await machine.savePorts();
   const connections = `http://127.0.0.1:${ws.port}`;
   const env = {
-    ...functionEnvironment({ ...urls, connections, webhook: webhook.url }),
+    ...functionEnvironment({ ...urls, connections, webhook: webhook.url, page: page.url }),
     ...options.env,
   };
   const host = options.host === "bundles" ? startProcessHost({ env, log }) : options.host(env, log);
@@ -102,6 +107,7 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
     webhook: webhook.url,
     openai: `${openai.url}/v1`,
     mcp: `${mcp.url}/mcp`,
+    page: page.url,
     table: names.tableName,
     bucket: names.bucketName,
     env,

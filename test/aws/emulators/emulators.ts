@@ -22,13 +22,17 @@ export interface ServiceUrls extends PublishedUrls {
 }
 
 /** Serves the table, the bucket and the schedules of a machine over the AWS protocols. */
-export async function publishStores(machine: Machine, authorize?: Authorize): Promise<PublishedUrls> {
+export async function publishStores(
+  machine: Machine,
+  authorize?: Authorize,
+  corsOrigins?: readonly string[],
+): Promise<PublishedUrls> {
   const { items, objects, schedules, onError } = machine;
   const dynamodb = await machine.open("dynamodb", (port) =>
     startDynamoDB({ store: items, table: names.tableName, port, authorize, onError }),
   );
   const s3 = await machine.open("s3", (port) =>
-    startS3({ store: objects, port, authorize: authorizeS3(authorize) }),
+    startS3({ store: objects, port, authorize: authorizeS3(authorize), corsOrigins }),
   );
   const scheduler = await machine.open("scheduler", (port) =>
     startScheduler({ schedules, port, authorize, onError }),
@@ -37,9 +41,13 @@ export async function publishStores(machine: Machine, authorize?: Authorize): Pr
 }
 
 /** Serves all services that the functions call: the stores, Lambda's Invoke, and the parameters. */
-export async function startServices(machine: Machine, authorize?: Authorize): Promise<ServiceUrls> {
+export async function startServices(
+  machine: Machine,
+  authorize?: Authorize,
+  corsOrigins?: readonly string[],
+): Promise<ServiceUrls> {
   const { host, invocations, parameters, onError } = machine;
-  const published = await publishStores(machine, authorize);
+  const published = await publishStores(machine, authorize, corsOrigins);
   const lambda = await machine.open("lambda", (port) =>
     startLambda({ host, invocations, invokesItself, port, authorize, onError }),
   );

@@ -15,6 +15,8 @@ export interface EndpointUrls {
   connections: string;
   /** Of the webhook function, without a trailing slash. */
   webhook: string;
+  /** The page's origin. */
+  page: string;
 }
 
 /** The environment of the functions: the stack's variables, and the local endpoints for the SDK. */
@@ -31,6 +33,7 @@ export function functionEnvironment(urls: EndpointUrls): Record<string, string> 
     SSM_PREFIX: names.ssmPrefix,
     WEBSOCKET_API_ENDPOINT: `${urls.connections}/${names.webSocketStage}`,
     WEBHOOK_URL: `${urls.webhook}/`,
+    PAGE_ORIGINS: urls.page,
     AWS_ENDPOINT_URL_DYNAMODB: urls.dynamodb,
     AWS_ENDPOINT_URL_S3: urls.s3,
     AWS_ENDPOINT_URL_SCHEDULER: urls.scheduler,

@@ -29,6 +29,8 @@ export type S3Options = {
   store: Store;
   /** 0 or undefined for a free one. */
   port?: number;
+  /** Origins of the bucket's CORS rule, which allows GET and PUT and the header `content-type`. */
+  corsOrigins?: readonly string[];
   /** Without it every signed request is allowed, and every other refused: the buckets are private. */
   authorize?: AuthorizeS3;
 };
@@ -47,9 +49,15 @@ const onlySigned: AuthorizeS3 = ({ accessKeyId }) =>
  * after the S3 API reference. Everything else is answered with NotImplemented.
  * @throws PortInUseError
  */
-export async function startS3({ store, port = 0, authorize = onlySigned }: S3Options): Promise<S3Server> {
+export async function startS3({
+  store,
+  port = 0,
+  authorize = onlySigned,
+  corsOrigins = [],
+}: S3Options): Promise<S3Server> {
   const working = new Set<Promise<void>>();
   const server = createServer((message, response) => {
+    if (answersBrowser(corsOrigins, message, response)) return;
     const work = serve(store, authorize, message, response).finally(() => working.delete(work));
     working.add(work);
   });
@@ -63,6 +71,27 @@ export async function startS3({ store, port = 0, authorize = onlySigned }: S3Opt
       await Promise.all(working);
     },
   };
+}
+
+/**
+ * Adds the headers of the CORS rule to the answer for a page, and answers the question of its browser (`OPTIONS`), as S3 does:
+ * other pages are served, but their browsers do not let them read the answer.
+ * @returns whether the request is answered
+ */
+function answersBrowser(
+  corsOrigins: readonly string[],
+  { method, headers: { origin = "" } }: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  const isAllowed = corsOrigins.includes(origin);
+  if (isAllowed) {
+    response.setHeader("access-control-allow-origin", origin);
+    response.setHeader("access-control-allow-methods", "GET, PUT");
+    response.setHeader("access-control-allow-headers", "content-type");
+  }
+  if (method !== "OPTIONS") return false;
+  response.writeHead(isAllowed ? 200 : 403).end();
+  return true;
 }
 
 /** Answers one request. Never rejects: an answer to a client that has disconnected is dropped. */
