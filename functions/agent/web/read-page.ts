@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { GuardedFetch } from "../../../shared/http/guarded-fetch.ts";
+import type { Fetched, GuardedFetch } from "../../../shared/http/guarded-fetch.ts";
 import { essenceOf } from "../../../shared/media/media-types.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import type { Bucket } from "../../../shared/world/world.ts";
+import type { PageText } from "./page-text.ts";
 
 /** Limits of a page: 4 MB, 20 seconds, and 200,000 characters of text. */
 const maxBytes = 4 * 1024 * 1024;
@@ -58,7 +59,8 @@ export async function readPage(
   if (fetched.url.length > maxAddress)
     return { error: "The page was not read: the address of the page is too long." };
   const type = essenceOf(fetched.contentType ?? "text/html");
-  const decoded = await textOf(fetched.body, type, fetched.contentType ?? "", fetched.url);
+  const decoded = await textOf(fetched, type, signal);
+  if (decoded && "error" in decoded) return { error: `The page was not read: ${decoded.error}.` };
   if (!decoded)
     return { error: `The page was not read: ${nameOf(type)} is not text. A machine may be able to open it.` };
   const [title, text] = [bounded(decoded.title, maxTitle), bounded(decoded.text, maxText)];
@@ -92,11 +94,14 @@ function unkept(error: unknown): void {
 
 /** @returns undefined for a type that is not text */
 async function textOf(
-  body: Buffer,
+  { body, contentType = "", url }: Extract<Fetched, { ok: true }>,
   type: string,
-  contentType: string,
-  url: string,
-): Promise<{ title: string; text: string } | undefined> {
+  signal: AbortSignal | undefined,
+): Promise<PageText | { error: string } | undefined> {
+  if (type === "application/pdf") {
+    const { pdfText } = await import("./pdf-text.ts");
+    return pdfText(body, maxText, signal);
+  }
   if (/^(?:text\/html|application\/xhtml\+xml)$/.test(type)) {
     const { pageText } = await import("./page-text.ts");
     return pageText(decode(body, contentType), url);

@@ -95,9 +95,9 @@ describe("a page", () => {
   });
 
   it("that is no text, or cannot be fetched, is refused with the reason", async () => {
-    answer = served("%PDF", "application/pdf");
+    answer = served("GIF89a", "image/gif");
     expect(await read()).toEqual({
-      error: "The page was not read: application/pdf is not text. A machine may be able to open it.",
+      error: "The page was not read: image/gif is not text. A machine may be able to open it.",
     });
     answer = { ok: false, reason: "answered with 404", passing: false };
     expect(await read()).toEqual({ error: "The page was not read: answered with 404." });

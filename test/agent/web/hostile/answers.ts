@@ -149,7 +149,7 @@ const bombs: HostileCase[] = [
 
 const types: HostileCase[] = [
   ...[
-    "application/pdf",
+    "application/postscript",
     "image/png",
     "application/octet-stream",
     "application/zip",
