@@ -215,6 +215,7 @@ describe("a node", () => {
       },
       tokens: createTokenVerifier(fresh.table, Date.now),
       configuration: { load: async () => ({}) },
+      pageOrigins: [],
       connected: new Map(),
       now: Date.now,
     } as unknown as Gateway;
