@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { ChatView } from "./chat/chat-view.tsx";
 import { SessionList, sessionName } from "./chat/session-list.tsx";
 import { Icon } from "./parts/icon.tsx";
@@ -11,7 +11,7 @@ import type { WireState } from "./wire/page-connection.ts";
 export function App({ state, signOut }: { state: ConsoleState; signOut: () => void }) {
   const isMenuOpen = useSignal(false);
   const draft = useSignal("");
-  const source = storedFiles(state);
+  const source = useMemo(() => storedFiles(state), [state]);
   const view = state.conversation.value;
   const sessionKey = view.sessionKey.value;
   const known = state.sessions.value.find((one) => one.sessionKey === sessionKey);

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { Pairing } from "./pairing.tsx";
 import { ConsoleState } from "./state/console-state.ts";
+import { keepShell } from "./wire/offline-shell.ts";
 import { PageConnection, type WireAuth } from "./wire/page-connection.ts";
 import { openPageStore, type PageStore } from "./wire/page-store.ts";
 
@@ -50,6 +51,7 @@ async function start(code: string | undefined): Promise<void> {
   };
   if (code !== undefined) await signIn({ code });
   else if (token !== undefined) await signIn({ token });
+  void keepShell();
   render(<Page />, document.getElementById("page") as HTMLElement);
 }
 

@@ -1,4 +1,5 @@
 // @ts-check
+import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { promisify } from "node:util";
@@ -46,12 +47,35 @@ export async function bundlePage({ build }, root, folder) {
     { path: "index.html", contents: Buffer.from(html) },
     ...(await Promise.all(copied)),
   ];
+  const paths = ["/", ...files.map(({ path }) => `/${path}`).filter((path) => path !== "/index.html")];
+  const worker = await build({
+    absWorkingDir: root,
+    entryPoints: { sw: "web/sw.ts" },
+    target: ["chrome111", "firefox113", "safari16.4"],
+    bundle: true,
+    minify: true,
+    define: { pageFiles: JSON.stringify(paths), pageVersion: JSON.stringify(versionOf(files)) },
+    outdir: folder,
+    write: false,
+    logLevel: "error",
+  });
+  for (const { contents } of worker.outputFiles) files.push({ path: "sw.js", contents });
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   await Promise.all(
     files.map(({ path, contents }) => writeCompressed(join(folder, basename(path)), contents)),
   );
   return Object.keys(metafile.inputs);
+}
+
+/**
+ * A name for these contents of files.
+ * @param {{ contents: Uint8Array }[]} files
+ */
+function versionOf(files) {
+  const hash = createHash("sha256");
+  for (const { contents } of files) hash.update(contents);
+  return hash.digest("hex").slice(0, 16);
 }
 
 /** @param {string} path @param {Uint8Array} contents */

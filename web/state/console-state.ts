@@ -58,7 +58,9 @@ export class ConsoleState {
     connection.on("tool.result", (event) => this.conversation.value.toolResult(event));
     connection.on("approval.requested", ({ reminder, ...request }) => this.#request(request));
     connection.on("approval.resolved", ({ id }) => this.#resolve(id));
-    void this.conversation.value.open();
+    const view = this.conversation.value;
+    // The canonical key is known by then.
+    void view.open().then(() => view.unsent(this.unsent.value));
   }
 
   /** Shows another session. */

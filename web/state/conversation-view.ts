@@ -14,6 +14,8 @@ type StoredMessage = Message & { seq: number };
 
 /** What the cache keeps of a session. */
 interface CachedHistory {
+  /** The canonical key. */
+  sessionKey: string;
   sessionId: string;
   messages: StoredMessage[];
 }
@@ -53,6 +55,7 @@ export class ConversationView {
   readonly #store: PageStore;
   /** The key that was asked for, and the canonical one. */
   readonly #keys: Set<string>;
+  readonly #requested: string;
   readonly #runs = new Map<string, LiveRun>();
   /** The run that ended last: its answer is shown from its events until the stored messages are read. */
   #ended: LiveRun | undefined;
@@ -66,12 +69,14 @@ export class ConversationView {
     this.#store = store;
     this.sessionKey.value = sessionKey;
     this.#keys = new Set([sessionKey]);
+    this.#requested = sessionKey;
   }
 
   /** Shows the cached messages, then the stored ones. */
   async open(): Promise<void> {
-    const cached = await this.#store.get<CachedHistory>("history", this.sessionKey.value);
+    const cached = await this.#store.get<CachedHistory>("history", this.#requested);
     if (cached && this.#messages.value.length === 0) {
+      this.#name(cached.sessionKey);
       this.#messages.value = cached.messages;
       this.#sessionId = cached.sessionId;
       this.isLoaded.value = true;
@@ -157,13 +162,12 @@ export class ConversationView {
         this.#connection.request("session.stats", { sessionKey }),
       ]).catch(() => []);
       if (!preview || !stats) return;
-      this.sessionKey.value = preview.sessionKey;
-      this.#keys.add(preview.sessionKey);
+      this.#name(preview.sessionKey);
       this.#merge(preview);
       this.isLoaded.value = true;
       this.#settle(stats);
-      const kept: CachedHistory = { sessionId: preview.sessionId, messages: preview.messages };
-      await this.#store.put("history", preview.sessionKey, kept).catch(() => undefined);
+      const kept: CachedHistory = preview;
+      await this.#store.put("history", this.#requested, kept).catch(() => undefined);
     }
   }
 
@@ -191,6 +195,11 @@ export class ConversationView {
       if (this.isRunning.value && (runId === undefined || run.runId === runId)) run.settle(stored);
       else this.#runs.delete(run.runId);
     this.#publish();
+  }
+
+  #name(sessionKey: string): void {
+    this.#keys.add(sessionKey);
+    this.sessionKey.value = sessionKey;
   }
 
   #isMine({ sessionKey }: { sessionKey: string }): boolean {
