@@ -308,6 +308,8 @@ export async function expireCalls(
       const unchanged = all(
         equal(["run", "runId"], runId),
         equal(["run", "step"], step),
+        // A run that was stopped meanwhile has withdrawn its requests.
+        equal(["run", "phase"], "tools"),
         equal(["run", "pendingCount"], run.pendingCount),
         run.decided === undefined ? absent(["run", "decided"]) : equal(["run", "decided"], run.decided),
         ...unanswered.flatMap(({ callId, approval }) => [

@@ -1,6 +1,6 @@
 import { canonicalJson } from "./intern.ts";
 import { Behaviour } from "./model/behaviour.ts";
-import { Moves } from "./model/moves.ts";
+import { firstMoment, Moves } from "./model/moves.ts";
 import { replaceGlobals } from "./model/process.ts";
 import { Seen, type World } from "./model/world.ts";
 import type { Scenario } from "./scenario.ts";
@@ -24,6 +24,8 @@ export interface Exploration {
   /** False when `maxStates` ended the search early. */
   complete: boolean;
   violations: Violation[];
+  /** Why reads and writes were explored apart (`reread.ts`). */
+  differences?: string[];
 }
 
 export interface Options {
@@ -62,14 +64,14 @@ async function exploreStates(
 ): Promise<Exploration> {
   const moves = new Moves(scenario, behaviour);
   const { runs } = moves.automaton;
-  const first = await moves.first();
+  const start = await moves.first();
   const seen = new Seen();
-  seen.add(first);
+  seen.add(start);
   const trail: Trail = { before: [-1], by: [-1] };
   const found = { scenario: scenario.name, transitions: 0 };
   const ends = new Set<string>();
   const violations: Violation[] = [];
-  let level: World[] = [first];
+  let level: World[] = [start];
   let number = 0;
   while (level.length > 0 && seen.size < maxStates && violations.length === 0) {
     const next: World[] = [];
@@ -77,13 +79,14 @@ async function exploreStates(
       const following = await moves.from(world);
       if (world.crew.members.length === 0 && world.outside.schedules.length === 0) ends.add(nameOfEnd(world));
       found.transitions += following.length;
-      for (const [i, move] of following.entries()) {
+      for (const [i, first] of following.entries()) {
+        const move = await moves.settled(first);
         const isNew = seen.add(move.world);
         const faults = isNew ? [...move.faults, ...moves.faultsOf(move.world)] : move.faults;
         if (faults.length > 0) {
           violations.push({
             faults,
-            schedule: await describePath(moves, first, [...pathTo(number, trail), i]),
+            schedule: await describePath(moves, start, [...pathTo(number, trail), i]),
           });
           break;
         }
@@ -98,14 +101,18 @@ async function exploreStates(
     level = next;
   }
   const complete = level.length === 0;
+  const differences = violations.length === 0 ? await moves.rereads?.differences(firstMoment) : undefined;
+  if (differences?.length) {
+    const split = await exploreStates({ ...scenario, splitsReads: true }, maxStates, behaviour);
+    return split.violations.length > 0 ? split : { ...split, differences };
+  }
   return { ...found, states: seen.size, ends, runs: moves.automaton.runs - runs, complete, violations };
 }
 
-/** Equal for equal ends of different explorations. A request's own item follows the session's, which decides. */
+/** Equal for equal ends of different explorations. A death after which a process had nothing to write is no difference. */
 function nameOfEnd({ table, outside }: World): string {
-  const { told, calls, clock, crashed } = outside;
-  const items = [...table.items.values()].filter(({ pk }) => !/^(AP#|APPROVAL$)/.test(pk));
-  return canonicalJson([items, told, calls, clock, crashed]);
+  const { told, calls, clock } = outside;
+  return canonicalJson([[...table.items.values()], told, calls, clock]);
 }
 
 function pathTo(number: number, { before, by }: Trail): number[] {
@@ -120,8 +127,9 @@ async function describePath(moves: Moves, first: World, path: readonly number[])
   for (const i of path) {
     const move = (await moves.from(world))[i];
     if (!move) throw new Error("a state had other moves than before");
-    lines.push(moves.describe(move));
-    world = move.world;
+    const settled = await moves.settled(move);
+    lines.push(moves.describe(move), ...(settled.more ?? []));
+    world = settled.world;
   }
   return lines;
 }

@@ -32,7 +32,7 @@ function meetsNobody(world: World, member: Member, request: Request, scenario: S
       return true;
     case "table":
       if (isOwnerRead(request.call) && isAgent(member.node.program) && member.epoch === 0) return true;
-      if (followsSession(request.call) && scenario.mutate === undefined) return true;
+      if (followsSession(request.call)) return true;
       return isOfHolder(request.call) && scenario.mutate === undefined && holdsAlone(world, member);
   }
 }
@@ -42,14 +42,11 @@ function isOwnerRead(call: TableCall): boolean {
   return call.op === "get" && call.key.sk === metaKey(sessionKey).sk;
 }
 
-/**
- * A request's own item says how it stands in the session's item, which alone decides: its order changes only what somebody
- * is told whose answer comes too late. Nobody reads it before it is listed. The scenarios' answers make no grants.
- */
+/** A request's own item is written before it is listed, with the same contents each time, and read only after that. */
 function followsSession(call: TableCall): boolean {
   if (call.op === "query" || call.op === "queryIndex") return false;
   const { pk } = call.op === "put" ? call.item : call.key;
-  return pk.startsWith("AP#") || pk === "POLICY" || (pk === "APPROVAL" && call.op === "delete");
+  return pk.startsWith("AP#");
 }
 
 /** Messages, archives, earlier ids and the text of a compaction are read and written only by the session's holder. */

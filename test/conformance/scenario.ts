@@ -17,6 +17,8 @@ export interface Model {
   isDone(world: World): boolean;
   /** The time of a schedule, epoch ms. Absent: it may fire at any moment. */
   timeOf?(event: Schedule["event"]): number;
+  /** Whether the function of a schedule will change nothing, whenever it is invoked. Absent: none is known. */
+  isPast?(world: World, event: Schedule["event"]): boolean;
   /** The function that a schedule invokes. */
   fired(event: Schedule["event"]): Program;
   /** The programs that continue what is left to do, `restMs` after the last move. */
@@ -47,6 +49,8 @@ export interface Scenario {
   mutate?: (call: TableCall) => TableCall;
   /** Whether processes are interleaved only at their calls for jobs, not at those for sessions and histories. */
   isCoarse?: boolean;
+  /** Whether others may write between a process's read of the session and its write: see `reread.ts`. */
+  splitsReads?: boolean;
   /** Disables the reductions: see `independence.ts`, and `forget` of a process. */
   unreduced?: boolean;
 }

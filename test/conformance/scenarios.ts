@@ -67,6 +67,13 @@ export const quickScenarios: readonly Scenario[] = [
   scenario("a compaction, a crash", { ...long, senders: [sender("/compact 1")] }, { crashes: 1 }),
   scenario("a request, two answers", { ...used, senders: asks }),
   scenario("a request, a crash", { ...used, senders: [sender("ask1"), answer("allow")] }, { crashes: 1 }),
+  scenario("a request, a stop", { ...thinking, senders: [sender("ask1"), answer("allow"), sender("/stop")] }),
+  scenario("a request, a message", { ...used, senders: [sender("ask1", "m2"), answer("allow")] }),
+  scenario(
+    "a request, a repeated write",
+    { ...used, senders: [sender("ask1"), answer("allow")] },
+    { repeats: 1 },
+  ),
   scenario("a node that is gone", { ...used, agent: agent({ isNodeGone: true }), senders: withTool }),
   scenario("agents with little time", {
     ...used,
@@ -83,13 +90,6 @@ export const quickScenarios: readonly Scenario[] = [
 /** Scenarios that need some minutes. */
 export const deepScenarios: readonly Scenario[] = [
   ...quickScenarios,
-  scenario("a request, a stop", { ...thinking, senders: [sender("ask1"), answer("allow"), sender("/stop")] }),
-  scenario("a request, a message", { ...used, senders: [sender("ask1", "m2"), answer("allow")] }),
-  scenario(
-    "a request, a repeated write",
-    { ...used, senders: [sender("ask1"), answer("allow")] },
-    { repeats: 1 },
-  ),
   scenario("two requests, an answer", { ...used, senders: [sender("twice1"), answer("allow")] }),
   scenario("two requests, three answers", { ...used, senders: asksTwice }),
   scenario("a request, two crashes", { ...used, senders: asks }, { crashes: 2 }),

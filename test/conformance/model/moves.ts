@@ -1,5 +1,6 @@
 import { describeMember, describeRequest } from "../describe.ts";
 import { newsFaults } from "../invariants.ts";
+import { Rereads } from "../reread.ts";
 import { countsAnswers, type Model, type Scenario } from "../scenario.ts";
 import type { Automaton, Node } from "./automaton.ts";
 import type { Behaviour } from "./behaviour.ts";
@@ -28,6 +29,8 @@ export interface Move {
   faults: readonly string[];
   /** Whether the move depends on the time. */
   readsClock?: boolean;
+  /** Descriptions of the moves that followed, because no other one could. */
+  more?: readonly string[];
 }
 
 type Told = Pick<Move, "world" | "faults" | "readsClock">;
@@ -52,13 +55,17 @@ export class Moves {
   private readonly model: Model;
   private readonly parts = new Parts();
   private readonly effects: Effects;
+  /** Absent: reads and the writes that follow from them are separate steps. */
+  readonly rereads: Rereads | undefined;
   private unknown: Unknown[] = [];
   /** The programs that outside events start, by the reason of the event. */
   private readonly arrivals = new Map<string, Program>();
   private readonly countsAnswers: boolean;
 
   constructor(scenario: Scenario, behaviour: Behaviour) {
-    const { automaton, snapshots } = behaviour.of(scenario);
+    const known = behaviour.of(scenario);
+    const { automaton, snapshots } = known;
+    if (!scenario.unreduced && !scenario.splitsReads) this.rereads = new Rereads(known, scenario);
     this.scenario = scenario;
     this.automaton = automaton;
     const begin = (world: World, program: Program) => this.begun(world, program);
@@ -80,8 +87,35 @@ export class Moves {
   }
 
   /** All possible next moves, or the subset that has to be tried. */
-  from(world: World): Promise<Move[]> {
-    return this.foundOut(() => this.movesIn(world));
+  async from(world: World): Promise<Move[]> {
+    const all = await this.foundOut(() => this.movesIn(world));
+    for (const move of all) this.rereads?.moved(world.table, move.world.table);
+    return all;
+  }
+
+  /**
+   * Follows a move as long as only one can be next, because a process does what concerns nobody else. The worlds between need
+   * not be remembered.
+   */
+  async settled(move: Move): Promise<Move> {
+    let last = move;
+    while (last.faults.length === 0 && !this.scenario.unreduced && this.isAlone(last.world)) {
+      const [next, ...others] = await this.from(last.world);
+      if (!next || others.length > 0) break;
+      const more = [...(last.more ?? []), this.describe(next)];
+      last = { ...last, world: next.world, faults: next.faults, more };
+    }
+    return last;
+  }
+
+  private isAlone(world: World): boolean {
+    const { schedules } = world.outside;
+    if (schedules.some(({ event }) => this.model.isPast?.(world, event))) return true;
+    return world.crew.members.some(
+      (member) =>
+        this.rereads?.isWriting(world.table, member) ||
+        this.model.isIndependent(world, member, this.scenario),
+    );
   }
 
   /** The faults of the world when no process is running. */
@@ -113,6 +147,18 @@ export class Moves {
     const { members, isAtWork } = world.crew;
     const { left, schedules, calls } = world.outside;
     const moves: Move[] = [];
+    const past = this.scenario.unreduced
+      ? undefined
+      : schedules.find(({ event }) => this.model.isPast?.(world, event));
+    if (past) {
+      const others = schedules.filter((one) => one !== past);
+      return [{ what: "a past schedule fires", world: this.with(world, { schedules: others }), faults: [] }];
+    }
+    const writer = members.find((member) => this.rereads?.isWriting(world.table, member));
+    if (writer) {
+      this.ofMember(world, writer, moves);
+      return moves;
+    }
     for (const member of members) {
       if (!this.model.isIndependent(world, member, this.scenario)) continue;
       this.ofMember(world, member, moves);
@@ -160,7 +206,7 @@ export class Moves {
     }
     if (node.ended) {
       moves.push({ what: "is frozen", by, world: this.exchange(world, member), faults: [] });
-    } else if (left.crashes > 0) {
+    } else if (left.crashes > 0 && (this.scenario.unreduced || !isReading(member))) {
       const dead = this.exchange(this.with(world, mishap(left, "crashes")), member);
       moves.push({ what: "dies", by, world: dead, faults: [] });
     }
@@ -250,11 +296,26 @@ export class Moves {
   ): void {
     if (world.crew.members.some(({ node }) => node.program.name === program.name)) return;
     const { left } = world.outside;
-    moves.push({ what, world: this.begun(this.with(world, change), program), faults: [] });
+    this.beginning(this.with(world, change), program, what, moves);
     if (left.duplicates === 0) return;
     const arrived = this.with(world, { ...change, left: less(left, "duplicates") });
     const twice = this.begun(this.begun(arrived, program), program);
     moves.push({ what: `${what}, and is delivered twice`, world: twice, faults: [] });
+  }
+
+  /**
+   * The start of a program and its first request are one move: nobody else observes whether an event that may still be delayed
+   * has arrived.
+   */
+  private beginning(world: World, program: Program, what: string, moves: Move[]): void {
+    const begun = this.begun(world, program);
+    const { unreduced, mishaps } = this.scenario;
+    const come = begun.crew.members.find(({ node }) => node.via?.from === this.automaton.root(program));
+    if (unreduced || mishaps.pauses > 0 || !come?.node.waiting.length)
+      return void moves.push({ what, world: begun, faults: [] });
+    const first: Move[] = [];
+    this.ofMember(begun, come, first);
+    for (const move of first) moves.push({ ...move, what: `${what}; ${this.describe(move)}`, by: undefined });
   }
 
   /** If no other move is left, a sweep continues what is left to do. */
@@ -296,6 +357,18 @@ export class Moves {
   private with({ table, crew, outside }: World, change: Partial<Outside>): World {
     return { table, crew, outside: this.parts.outside({ ...outside, ...change }) };
   }
+}
+
+/**
+ * Whether a process only waits for answers of reads. Then its death is tried at its next write: reads change nothing, so it
+ * has the same effect there.
+ */
+function isReading({ node }: Member): boolean {
+  const { waiting } = node;
+  return (
+    waiting.length > 0 &&
+    waiting.every(({ request }) => request.to === "table" && /^(get|query)/.test(request.call.op))
+  );
 }
 
 function less(left: Mishaps, kind: keyof Mishaps): Mishaps {

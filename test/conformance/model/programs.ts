@@ -60,16 +60,20 @@ const settings: Configuration = {
 };
 
 /**
- * The table as a function sees it. The connected peers do not change, so reading them is not a step of the check; nor is
- * writing the log of decisions, which no decision reads.
+ * The table as a function sees it. The connected peers do not change, the scenarios' answers make no grants, and
+ * no memories are extracted, so reading these is not a step of the check; nor is writing the log of decisions, which no decision reads. A request's own item keeps
+ * its first contents: how it ended only decides what somebody is told whose answer comes too late, and an answer may come as
+ * late as it likes.
  */
 function tableOf({ table }: Surroundings): Table {
-  const of = (pk: string) => (/^(PEER#|TOKEN$|DECISIONS#)/.test(pk) ? peers : table);
+  const of = (pk: string) => (/^(PEER#|TOKEN$|DECISIONS#|POLICY$|EXTRACT#)/.test(pk) ? peers : table);
   return {
     ...table,
     get: (key) => of(key.pk).get(key),
     query: (query) => of(query.pk).query(query),
     put: (item, condition) => of(item.pk).put(item, condition),
+    update: async (key, ...change) => (key.pk.startsWith("AP#") ? { ...key } : table.update(key, ...change)),
+    delete: async (key, condition) => (key.pk === "APPROVAL" ? undefined : table.delete(key, condition)),
   };
 }
 
@@ -105,7 +109,9 @@ export function answer(decision: "allow" | "deny", by = "a"): Program {
     name: `${decision} by ${by}`,
     async run(surroundings) {
       const intake = intakeOf(surroundings);
-      for (const { sk: id } of await intake.table.query({ pk: "APPROVAL" })) {
+      const open = await intake.table.query({ pk: "APPROVAL" });
+      for (const [i, { sk: id }] of open.entries()) {
+        surroundings.forget(open.slice(i).map(({ sk }) => sk));
         const given = { decision, by, scope: "once", at: intake.now() } as const;
         await answerRequest(intake, String(id), given);
       }
@@ -257,6 +263,8 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
     // The text of a prompt is stored under its hash, so its writer and the number of writes make no difference.
     promptCache: { store: async () => {}, read: async () => undefined, steps: () => [] },
     history: createHistory(intake),
+    // No MCP server is configured.
+    remoteTools: only<Agent["remoteTools"]>("remoteTools", { prepare: () => {}, offered: async () => [] }),
     // Reads that no step waits for.
     reminders: { prepare: () => {}, find: async () => undefined, refresh: () => {} },
     callModel: modelIn(surroundings, isSlow),

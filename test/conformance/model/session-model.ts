@@ -15,6 +15,11 @@ export const sessionModel: Model = {
   changeFaults,
   restFaults: faultsAtRest,
   isDone: ({ table }) => isDone(table),
+  // The function reads the session, and ends. A run does not return to an earlier step, and no id gets a second run.
+  isPast({ table: { session } }, event) {
+    if (event.kind !== "tool-timeout" || session?.run?.runId !== event.runId) return session !== undefined;
+    return session.run.step > event.step;
+  },
   fired(event) {
     if (event.kind !== "tool-timeout") throw new Error(`the check has no event ${event.kind}`);
     return toolTimeout(event);
