@@ -45,6 +45,8 @@ export interface ConnectionOptions {
   client: ClientIdentity;
   tools?: ToolDefinition[];
   nodeRuntime?: NodeRuntime;
+  /** Replaces `tools` and `nodeRuntime`, for a node whose tools change: called for each new socket. */
+  announce?(): Promise<{ tools: ToolDefinition[]; nodeRuntime: NodeRuntime }>;
   /** Capabilities in addition to large payloads, which every connection supports. */
   capabilities?: string[];
   /** Number of failed attempts after which `open` gives up before the first success. Default: unlimited. */
@@ -169,6 +171,11 @@ export class Connection {
     return () => this.#stateHandlers.delete(handler);
   }
 
+  /** Connects on another socket, which announces what has changed. Nothing happens while there is no connection. */
+  reconnect(reason: string): void {
+    if (this.#state.status === "connected") this.#socket?.end({ reason, retryAfterMs: 0 });
+  }
+
   /** Closes the connection permanently. Pending requests are rejected. */
   async close(): Promise<void> {
     const socket = this.#socket;
@@ -211,11 +218,13 @@ export class Connection {
   }
 
   async #introduce(socket: GatewaySocket): Promise<void> {
-    const { client, tools, nodeRuntime, capabilities, token } = this.#options;
+    const { client, tools, nodeRuntime, announce, capabilities, token } = this.#options;
+    const own = announce ? await announce() : { tools, nodeRuntime };
+    if (socket !== this.#socket) return;
     const auth = token === undefined ? undefined : { token };
     const versions = { minProtocol: protocolVersion, maxProtocol: protocolVersion };
     const announced = [payloadCapability, ...(capabilities ?? [])];
-    const params = { ...versions, client, tools, nodeRuntime, capabilities: announced, auth };
+    const params = { ...versions, client, ...own, capabilities: announced, auth };
     try {
       const hello = await this.#call(socket, "connect", params, this.#timing.connectTimeoutMs);
       if (socket !== this.#socket) return;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { cancelCapability, skillsCapability, transferCapability } from "../../shared/protocol/frames.ts";
 import {
   Connection,
@@ -12,6 +12,8 @@ import {
 import { FileQueues } from "./files/node-files.ts";
 import { FolderInstructions } from "./folder-instructions.ts";
 import { LogBuffer } from "./log-buffer.ts";
+import { NodeServers } from "./mcp/node-servers.ts";
+import { serversStatusName } from "./mcp/servers-status.ts";
 import { handleEvents } from "./node-events.ts";
 import { Outbox } from "./result-outbox.ts";
 import { type CallChange, NodeCalls } from "./running-calls.ts";
@@ -19,6 +21,7 @@ import { noJournal, openJournal } from "./shell/command-journal.ts";
 import { startReports } from "./shell/command-reports.ts";
 import { ShellSessions } from "./shell/shell-sessions.ts";
 import { SkillMirrors } from "./skill-mirrors.ts";
+import type { NodeTool } from "./tools/node-tool.ts";
 import { describeHost, nodeTools } from "./tools/offered.ts";
 import { FileTransfers } from "./transfer/file-transfers.ts";
 
@@ -34,6 +37,8 @@ export interface NodeOptions {
   version: string;
   /** Folder of the journal of background commands, which survives this process. Default: no journal. */
   journalFolder?: string;
+  /** The `mcp.json` whose servers the node runs, if it exists. Default: none. */
+  mcpFile?: string;
   /** Environment of the commands. Default: that of this process. */
   environment?: NodeJS.ProcessEnv;
   /**
@@ -61,7 +66,7 @@ export interface RunningNode {
    * Resolves when the node has stopped: with an error when the gateway refused it, with undefined after `stop`.
    */
   ended: Promise<RequestError | undefined>;
-  /** Kills all commands, delivers pending results for at most 2 seconds, and disconnects. */
+  /** Kills all commands and ends all servers, delivers pending results for at most 2 seconds, and disconnects. */
   stop(): Promise<void>;
 }
 
@@ -84,7 +89,13 @@ export function startNode(options: NodeOptions): RunningNode {
   };
   const log = (line: string) => write(line, false);
 
-  const connection = connectionOf(options);
+  const servers = options.mcpFile === undefined ? undefined : openServers(options, workspace, log);
+  const allTools = () => [...nodeTools, ...(servers?.tools ?? [])];
+  const connection = connectionOf(options, async () => [
+    ...nodeTools,
+    ...((await servers?.announcement()) ?? []),
+  ]);
+  servers?.onTools(() => connection.reconnect("the tools of its MCP servers have changed"));
   const outbox = new Outbox(
     connection,
     (key, refusal) =>
@@ -102,7 +113,7 @@ export function startNode(options: NodeOptions): RunningNode {
     {
       log: (line) => write(line, true),
       onCall: options.onCall ?? (() => {}),
-      tools: () => nodeTools,
+      tools: allTools,
       prepare: (args, signal) => mirrors.provide(args, signal),
       extend: (result, call) => instructions.extend(result, call),
     },
@@ -112,12 +123,16 @@ export function startNode(options: NodeOptions): RunningNode {
   connection.onState((state) => log(describeState(state)));
   const transfers = new FileTransfers({ gateway: connection, base: workspace, log });
   handleEvents({ connection, calls, logs, transfers, environment });
-  const ended = untilClosed(connection, sessions, options.timing?.keepaliveMs ?? 300_000);
+  const ended = untilClosed(
+    connection,
+    [sessions, ...(servers ? [servers] : [])],
+    options.timing?.keepaliveMs,
+  );
   connection.open().catch(() => {
     // `ended` carries the reason.
   });
   const stop = async (): Promise<void> => {
-    await sessions.stop();
+    await Promise.all([sessions.stop(), servers?.stop()]);
     transfers.pause();
     await calls.settled(1000);
     await outbox.settled(1000);
@@ -126,7 +141,17 @@ export function startNode(options: NodeOptions): RunningNode {
   return { connection, ended, stop };
 }
 
-function connectionOf(options: NodeOptions): Connection {
+function openServers(
+  { mcpFile = "", journalFolder, environment = process.env, version }: NodeOptions,
+  workspace: string,
+  log: (line: string) => void,
+): NodeServers {
+  const statusFile =
+    journalFolder === undefined ? {} : { statusFile: join(journalFolder, serversStatusName) };
+  return new NodeServers({ file: mcpFile, ...statusFile, workspace, environment, version, log });
+}
+
+function connectionOf(options: NodeOptions, tools: () => Promise<readonly NodeTool[]>): Connection {
   return new Connection({
     url: options.url,
     token: options.token,
@@ -138,20 +163,25 @@ function connectionOf(options: NodeOptions): Connection {
       instance: randomUUID(),
     },
     waitsForPlace: options.waitsForPlace,
-    tools: nodeTools.map((tool) => tool.definition),
-    nodeRuntime: describeHost(options.environment ?? process.env, process.platform),
+    announce: async () => {
+      const offered = await tools();
+      const nodeRuntime = describeHost(options.environment ?? process.env, process.platform, offered);
+      return { tools: offered.map((tool) => tool.definition), nodeRuntime };
+    },
     capabilities: [cancelCapability, transferCapability, skillsCapability],
     timing: options.timing,
   });
 }
 
-/** Runs the keepalive until the connection closes, and kills all commands when this process exits. */
+/** Runs the keepalive until the connection closes, and kills all commands and servers when this process exits. */
 async function untilClosed(
   connection: Connection,
-  sessions: ShellSessions,
-  keepaliveMs: number,
+  running: readonly { killNow(): void; stop(): Promise<void> }[],
+  keepaliveMs = 300_000,
 ): Promise<RequestError | undefined> {
-  const killNow = (): void => sessions.killNow();
+  const killNow = (): void => {
+    for (const one of running) one.killNow();
+  };
   process.once("exit", killNow);
   const keepalive = setInterval(() => quietly(connection.request("tools.list")), keepaliveMs);
   const error = await new Promise<RequestError | undefined>((resolve) => {
@@ -160,7 +190,7 @@ async function untilClosed(
     });
   });
   clearInterval(keepalive);
-  await sessions.stop();
+  await Promise.all(running.map((one) => one.stop()));
   process.off("exit", killNow);
   return error;
 }

@@ -36,7 +36,7 @@ const serviceEntries: readonly CommandEntry[] = [
   },
   {
     name: "status",
-    summary: "whether the service is installed, running and connected; its last error",
+    summary: "whether the service is installed, running and connected; its last error; MCP servers",
     examples: ["node status", "node status --json"],
     load: async () => (await service()).status,
   },
@@ -58,6 +58,7 @@ export const nodeCommand: CommandEntry = {
   summary: "give the agent access to this machine's files and shell, until Ctrl-C",
   options: [
     ...nodeOptions,
+    ["--mcp <file>", "run the MCP servers of this file (default: ~/.config/gsv/mcp.json, if it exists)"],
     [
       "--unattended <file>",
       "run as a service: log to this file, and wait ten minutes before exiting after a refusal",

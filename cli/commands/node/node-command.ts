@@ -13,7 +13,7 @@ import { toolLine } from "../../chat/tool-line.ts";
 import { startUnderFreeId } from "../../node/free-id.ts";
 import { type NodeOptions, type RunningNode, startNode } from "../../node/node-runtime.ts";
 import type { CallChange } from "../../node/running-calls.ts";
-import { nodePlace } from "./node-settings.ts";
+import { mcpFileOf, nodePlace } from "./node-settings.ts";
 
 /** Time that an unattended node waits after a refusal before it exits and its supervisor restarts it, in ms. */
 const unattendedWaitMs = 10 * 60_000;
@@ -48,7 +48,9 @@ async function runNode(
   const handlers = log === undefined ? terminalHandlers(context) : { onLog: log };
   const journalFolder = join(configFolder(context.terminal.env), "node");
   const waitsForPlace = log !== undefined;
-  const node = { url, token, nodeId, workspace, version, journalFolder, waitsForPlace, ...handlers };
+  const chosen = text(options.mcp);
+  const mcpFile = chosen ? resolve(context.terminal.cwd, chosen) : mcpFileOf(context.terminal.env);
+  const node = { url, token, nodeId, workspace, version, journalFolder, mcpFile, waitsForPlace, ...handlers };
   const running =
     text(options.id) || log
       ? { ...startNode(node), nodeId }

@@ -1,7 +1,8 @@
 import { homedir, hostname } from "node:os";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { isGatewayName } from "../../../shared/peers/nodes.ts";
 import { peerIdPattern } from "../../../shared/protocol/schemas.ts";
+import { configFolder } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
 import { type Invocation, text } from "../../app/options.ts";
@@ -31,4 +32,9 @@ export function nodePlace(
     nodeId,
     workspace: resolve(terminal.cwd, chosen.replace(/^~(?=\/|$)/, terminal.env.HOME || homedir())),
   };
+}
+
+/** The file that names the MCP servers of this machine's node, unless `--mcp` names another. */
+export function mcpFileOf(env: Record<string, string | undefined>): string {
+  return join(configFolder(env), "mcp.json");
 }

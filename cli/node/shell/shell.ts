@@ -6,9 +6,8 @@ import { delimiter, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { raceWithTimeout } from "../race-with-timeout.ts";
 import { tailOf } from "../truncate.ts";
+import { ProcessGroup } from "./process-group.ts";
 
-/** Time between SIGTERM and SIGKILL, ms. */
-const killGraceMs = 250;
 /** After the shell's exit, the command counts as ended when its pipes are silent for the first time, or after the second, ms. */
 const drainSilenceMs = 250;
 const drainMaxMs = 2000;
@@ -66,8 +65,8 @@ export class ShellSession {
   exitCode: number | null = null;
   signal: NodeJS.Signals | null = null;
   timedOut = false;
-  #groupGone = false;
   readonly #child: ChildProcessByStdio<Writable | null, Readable, Readable>;
+  readonly #group: ProcessGroup;
 
   constructor(options: ShellOptions, environment: NodeJS.ProcessEnv) {
     this.command = options.command;
@@ -78,6 +77,7 @@ export class ShellSession {
       detached: true,
       stdio: [options.interactive ? "pipe" : "ignore", "pipe", "pipe"],
     }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
+    this.#group = new ProcessGroup(this.#child);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream.setEncoding("utf8");
       stream.on("data", (chunk: string) => this.output.append(chunk));
@@ -99,7 +99,7 @@ export class ShellSession {
 
   /** Whether any process of the command's group is alive. */
   get alive(): boolean {
-    return this.#signalGroup(0);
+    return this.#group.alive;
   }
 
   /**
@@ -121,16 +121,13 @@ export class ShellSession {
 
   /** Sends SIGTERM to the process group, and SIGKILL after 250 ms. Resolves when the command has ended. */
   async kill(): Promise<void> {
-    this.#signalGroup("SIGTERM");
-    const deadline = Date.now() + killGraceMs;
-    while (this.alive && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
-    this.killNow();
+    await this.#group.end();
     await this.ended;
   }
 
   /** Sends SIGKILL to the process group. */
   killNow(): void {
-    this.#signalGroup("SIGKILL");
+    this.#group.signal("SIGKILL");
   }
 
   #watch(timeoutMs: number): Promise<void> {
@@ -149,7 +146,7 @@ export class ShellSession {
         for (const stream of streams) stream.off("data", heard);
         this.endedAt ??= Date.now();
         // Check for remaining processes now, before the system can reuse the group's id.
-        this.#signalGroup(0);
+        this.#group.signal(0);
         resolve();
       };
       child.once("error", settle);
@@ -164,17 +161,6 @@ export class ShellSession {
         for (const stream of streams) stream.on("data", heard);
       });
     });
-  }
-
-  /** Signals the group. Never does so after its last process has ended, because the system may reuse its id. */
-  #signalGroup(signal: NodeJS.Signals | 0): boolean {
-    if (this.#child.pid === undefined || this.#groupGone) return false;
-    try {
-      return process.kill(-this.#child.pid, signal);
-    } catch (error) {
-      this.#groupGone = (error as NodeJS.ErrnoException).code === "ESRCH";
-      return false;
-    }
   }
 }
 

@@ -25,12 +25,16 @@ const maxEnvNames = 1000;
  * Describes this host for `connect` (docs/reference/protocol.md, "connect"). It contains the names of environment
  * variables, not their values, and not the name of the gateway's token.
  */
-export function describeHost(environment: NodeJS.ProcessEnv, platform: string): NodeRuntime {
+export function describeHost(
+  environment: NodeJS.ProcessEnv,
+  platform: string,
+  tools: readonly NodeTool[] = nodeTools,
+): NodeRuntime {
   const names = Object.keys(environment).filter((name) => name !== "GSV_TOKEN");
   return {
     hostRole: "execution",
     hostCapabilities: [...new Set(nodeTools.flatMap((tool) => tool.capabilities))],
-    toolCapabilities: Object.fromEntries(nodeTools.map((tool) => [tool.definition.name, tool.capabilities])),
+    toolCapabilities: Object.fromEntries(tools.map((tool) => [tool.definition.name, tool.capabilities])),
     hostOs: platform,
     hostEnv: names.sort().slice(0, maxEnvNames),
   };

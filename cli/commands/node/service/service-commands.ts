@@ -1,4 +1,4 @@
-import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { moment, pairs } from "../../../app/columns.ts";
@@ -12,6 +12,7 @@ import { askHidden, readAll } from "../../../app/questions.ts";
 import { untilSignal } from "../../../app/signals.ts";
 import { writeText } from "../../../app/terminal.ts";
 import { freeName } from "../../../gateway/machine-token.ts";
+import { type ServersStatus, serversStatusName } from "../../../node/mcp/servers-status.ts";
 import { byLine, followLog, newestLines } from "../../logs/log-files.ts";
 import { programRunner } from "../../program/run-program.ts";
 import { nodePlace } from "../node-settings.ts";
@@ -172,6 +173,7 @@ async function showStatus({ context, supervisor, config, log }: NodeService): Pr
     url: gateway?.url,
     log,
   };
+  const mcp = await readServers(context);
   const shown = pairs([
     [
       "service",
@@ -187,11 +189,34 @@ async function showStatus({ context, supervisor, config, log }: NodeService): Pr
     ["described in", installed ? supervisor.file : undefined],
     ["log", log],
     ["problem", fault],
+    ...(mcp ? serverRows(mcp) : []),
   ]);
   context.print(
-    { installed, running: state?.running ?? false, ...files, ...state, ...connection, fault },
+    { installed, running: state?.running ?? false, ...files, ...state, ...connection, fault, mcp },
     shown,
   );
+}
+
+/** The MCP servers of the running node; undefined when no node runs that has an mcp.json. */
+async function readServers({ terminal }: Context): Promise<ServersStatus | undefined> {
+  const file = join(configFolder(terminal.env), "node", serversStatusName);
+  try {
+    const status = JSON.parse(await readFile(file, "utf8")) as ServersStatus;
+    process.kill(status.pid, 0);
+    return status.servers.length + status.faults.length > 0 ? status : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function serverRows({ servers, faults }: ServersStatus): [string, string][] {
+  const rows = servers.map((server): [string, string] => {
+    if (server.state === "disabled") return [`mcp ${server.name}`, "disabled"];
+    const { state, tools, restarts, error } = server;
+    const facts = [`${tools} tools`, restarts > 0 ? `started again ${restarts} times` : "", error ?? ""];
+    return [`mcp ${server.name}`, [state, ...facts].filter((fact) => fact !== "").join(", ")];
+  });
+  return [...rows, ...faults.map((fault): [string, string] => ["mcp fault", fault])];
 }
 
 function stateText({ running, pid, since }: ServiceState): string {

@@ -199,6 +199,34 @@ describe("an installed node", () => {
     expect(JSON.stringify(status)).not.toContain("gsv_secret");
   });
 
+  it("lists the MCP servers of the node that runs", async () => {
+    await install();
+    const write = (pid: number) => {
+      const servers = [
+        { name: "browser", state: "running", tools: 25, restarts: 0, pid: 7 },
+        { name: "home", state: "waiting", tools: 0, restarts: 3, error: "it ended (exit 1)" },
+        { name: "off", state: "disabled" },
+      ];
+      const faults = ["far: it has an address"];
+      const folder = join(dirname(config()), "node");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(
+        join(folder, "mcp-status.json"),
+        JSON.stringify({ pid, file: "mcp.json", servers, faults }),
+      );
+    };
+    write(process.pid);
+    expect(await run("status")).toMatchObject({
+      mcp: { servers: [{ name: "browser" }, {}, { state: "disabled" }] },
+    });
+    const stdout = await printed("status");
+    expect(stdout).toMatch(/mcp browser +running, 25 tools\n/);
+    expect(stdout).toMatch(/mcp home +waiting, 0 tools, started again 3 times, it ended \(exit 1\)\n/);
+    expect(stdout).toMatch(/mcp off +disabled\nmcp fault +far: it has an address/);
+    write(2 ** 22 + 1);
+    expect(await run("status"), "of a node that has ended").not.toHaveProperty("mcp");
+  });
+
   it("stops and starts", async () => {
     await install();
     await run("stop");
