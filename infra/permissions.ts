@@ -215,9 +215,11 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     ownLog,
   ],
   mcp: [
-    // As above. It checks the token itself, and records when it was last used.
-    { resource: "table", actions: ["dynamodb:GetItem"], when: partitions("TOKEN") },
-    { resource: "table", actions: ["dynamodb:UpdateItem"], when: partitions("TOKEN", "FAULT") },
+    // As above. It checks tokens itself. The only tokens that it makes are those of programs, whose scopes are bounded.
+    { resource: "table", actions: ["dynamodb:GetItem"], when: partitions("TOKEN", "GRANT", "OAUTH") },
+    { resource: "table", actions: ["dynamodb:PutItem"], when: partitions("GRANT", "OAUTH") },
+    { resource: "table", actions: ["dynamodb:UpdateItem"], when: partitions("GRANT", "OAUTH", "FAULT") },
+    { resource: "table", actions: ["dynamodb:DeleteItem"], when: partitions("OAUTH") },
     ownLog,
   ],
   // It serves files of its own bundle.

@@ -145,9 +145,7 @@ export class GsvStack extends Stack {
     const urls = openUrls(functions);
     const origins = this.openOrigins(functions, { name, programsPerSecond: settings.programsPerSecond });
     storage.allowPage(origins.page);
-    const socket = functions.socket.lambda;
-    socket.addEnvironment("WEBHOOK_URL", urls.webhook).addEnvironment("PAGE_ORIGINS", origins.page);
-    if (settings.requireHeader) socket.addEnvironment("REQUIRE_HEADER", "true");
+    nameAddresses(functions.socket, urls.webhook, origins, settings);
     publishValues(this, parameterPrefix, {
       WebSocketUrl: socketApi.url,
       WebhookUrl: urls.webhook,
@@ -218,6 +216,19 @@ export class GsvStack extends Stack {
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
   }
+}
+
+/** Sets the variables of the socket function whose values exist only after it. */
+function nameAddresses(
+  { lambda }: GatewayFunction,
+  webhookUrl: string,
+  origins: { page: string; mcp: string },
+  { requireHeader }: Settings,
+): void {
+  lambda.addEnvironment("WEBHOOK_URL", webhookUrl);
+  lambda.addEnvironment("PAGE_ORIGINS", origins.page);
+  lambda.addEnvironment("MCP_URL", `${origins.mcp}/mcp`);
+  if (requireHeader) lambda.addEnvironment("REQUIRE_HEADER", "true");
 }
 
 /** Opens the URLs of the functions that answer HTTP. They end in a slash. Each function checks its callers itself. */

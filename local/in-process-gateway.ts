@@ -94,7 +94,8 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const gatewayUrl = `${ws.url}/${names.webSocketStage}`;
   const pageOrigins = [page.url, page.url.replace("127.0.0.1", "localhost")];
-  const addresses = { webhookUrl, gatewayUrl, pageOrigins };
+  const mcpUrl = `${mcp.url}/mcp`;
+  const addresses = { webhookUrl, gatewayUrl, pageOrigins, mcpUrl };
   const world = openLocalWorld(machine, { connections: ws.connections, ...addresses, limits });
   // The host directs log lines, also those of the upgrade, to the data folder.
   const host = startInProcessHost({
@@ -112,7 +113,7 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
     ws: gatewayUrl,
     webhook: webhook.url,
     openai: `${openai.url}/v1`,
-    mcp: `${mcp.url}/mcp`,
+    mcp: mcpUrl,
     page: page.url,
     machine,
     world,

@@ -1,5 +1,6 @@
 import * as sdk from "@modelcontextprotocol/server";
 import type { LambdaFunctionURLEvent } from "aws-lambda";
+import { createGuardedFetch, type GuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { bearerOf, bodyText, type HttpAnswer, jsonAnswer } from "../../shared/http/http-answer.ts";
 import { type GatewayLink, linkToGateway } from "../../shared/peers/gateway-link.ts";
 import { createTokenVerifier, type TokenHolder } from "../../shared/peers/tokens.ts";
@@ -9,13 +10,14 @@ import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { logError } from "../../shared/runtime/log.ts";
 import type { World } from "../../shared/world/world.ts";
 import { createProgramServer, type ProgramRequest } from "./mcp-server.ts";
+import { oauthRoutes, programScopes } from "./oauth/authorization-server.ts";
 import { limitRate } from "./request-rate.ts";
 
 type McpWorld = Pick<World, "gatewayUrl" | "table" | "now" | "pause">;
 
-/** The handler of the address at which programs use the agent through MCP. */
-export function createMcpHandler(world: McpWorld) {
-  const answer = openMcp(world);
+/** The handler of the address at which programs use the agent through MCP. @param fetch downloads what programs say of themselves */
+export function createMcpHandler(world: McpWorld, fetch = createGuardedFetch()) {
+  const answer = openMcp(world, fetch);
   return wrapHandler<LambdaFunctionURLEvent, HttpAnswer>("mcp", answer, {
     fields: ({ requestContext, rawPath }) => ({
       method: requestContext.http.method,
@@ -30,11 +32,23 @@ export function createMcpHandler(world: McpWorld) {
 const agentScopes: readonly Scope[] = ["mcp", "client", "admin"];
 const nodeScopes: readonly Scope[] = ["mcp:nodes", "client", "admin"];
 
-function openMcp(world: McpWorld): (event: LambdaFunctionURLEvent) => Promise<HttpAnswer> {
-  const tokens = createTokenVerifier(world.table, world.now);
+function openMcp(
+  world: McpWorld,
+  fetch: GuardedFetch,
+): (event: LambdaFunctionURLEvent) => Promise<HttpAnswer> {
+  // This function may not write tokens: the socket function records their use.
+  const tokens = createTokenVerifier(world.table, world.now, { recordsUse: false });
   const rate = limitRate(world.now);
+  const oauth = { table: world.table, now: world.now, fetch };
   return async (event) => {
     const path = event.rawPath.replace(/\/+$/, "");
+    const { method, sourceIp } = event.requestContext.http;
+    const route = `${method} ${path}`;
+    const answer = Object.hasOwn(oauthRoutes, route) ? oauthRoutes[route] : undefined;
+    if (answer) {
+      const seconds = rate.count(sourceIp);
+      return seconds === undefined ? answer(oauth, event, originOf(event)) : busy(seconds);
+    }
     if (path !== "/mcp")
       return jsonAnswer(404, { error: `there is nothing here; the address is ${originOf(event)}/mcp` });
     const token = bearerOf(event);
@@ -42,15 +56,7 @@ function openMcp(world: McpWorld): (event: LambdaFunctionURLEvent) => Promise<Ht
     if (token === undefined || holder === undefined) return challenge(event, token === undefined);
     if (!agentScopes.some((scope) => holder.scopes.includes(scope))) return tooNarrow(event);
     const seconds = rate.count(holder.id);
-    if (seconds !== undefined) {
-      const busy = rpcError(
-        429,
-        sdk.ProtocolErrorCode.InternalError,
-        `too many requests; try again in ${seconds} s`,
-      );
-      return { ...busy, headers: { ...busy.headers, "retry-after": String(seconds) } };
-    }
-    return serve(world, event, token, holder);
+    return seconds === undefined ? serve(world, event, token, holder) : busy(seconds);
   };
 }
 
@@ -98,16 +104,27 @@ function originOf({ headers, requestContext }: LambdaFunctionURLEvent): string {
   return `${headers["x-forwarded-proto"] ?? "http"}://${headers.host ?? requestContext.domainName}`;
 }
 
+/** Tells a program where to ask for a token (RFC 9728), and for which scopes. */
+function bearer(event: LambdaFunctionURLEvent, error: string): Record<string, string> {
+  const metadata = `${originOf(event)}/.well-known/oauth-protected-resource/mcp`;
+  const value = `Bearer resource_metadata="${metadata}", scope="${programScopes.join(" ")}"${error}`;
+  return { "www-authenticate": value };
+}
+
 function challenge(event: LambdaFunctionURLEvent, isMissing: boolean): HttpAnswer {
-  const error = isMissing ? "" : ', error="invalid_token"';
-  const value = `Bearer realm="${originOf(event)}/mcp"${error}`;
   const message = isMissing ? "a token is needed" : "the token is unknown, was revoked or has expired";
-  return jsonAnswer(401, { error: message }, { "www-authenticate": value });
+  return jsonAnswer(401, { error: message }, bearer(event, isMissing ? "" : ', error="invalid_token"'));
 }
 
 function tooNarrow(event: LambdaFunctionURLEvent): HttpAnswer {
-  const value = `Bearer realm="${originOf(event)}/mcp", error="insufficient_scope", scope="mcp"`;
-  return jsonAnswer(403, { error: "the token does not have the scope mcp" }, { "www-authenticate": value });
+  const message = "the token does not have the scope mcp";
+  return jsonAnswer(403, { error: message }, bearer(event, ', error="insufficient_scope"'));
+}
+
+function busy(seconds: number): HttpAnswer {
+  const message = `too many requests; try again in ${seconds} s`;
+  const answer = rpcError(429, sdk.ProtocolErrorCode.InternalError, message);
+  return { ...answer, headers: { ...answer.headers, "retry-after": String(seconds) } };
 }
 
 function rpcError(statusCode: number, code: number, message: string): HttpAnswer {

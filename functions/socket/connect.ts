@@ -151,9 +151,9 @@ async function registerSocket(
   return { caller, hello: helloOf(gateway, caller) };
 }
 
-function helloOf({ pageOrigins: [page] }: Gateway, { connectionId, scopes }: Caller): HelloOk {
+function helloOf({ pageOrigins: [page], mcpUrl }: Gateway, { connectionId, scopes }: Caller): HelloOk {
   const server = { version: packageFile.version, connectionId };
-  const own = page === undefined ? {} : { page };
+  const own = { ...(page === undefined ? {} : { page }), ...(mcpUrl === undefined ? {} : { mcp: mcpUrl }) };
   return {
     type: "hello-ok",
     protocol: protocolVersion,

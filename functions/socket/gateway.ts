@@ -48,6 +48,7 @@ export interface Gateway extends AccountTools {
   requiresHeader: boolean;
   /** Origins of the gateway's own web page. */
   pageOrigins: readonly string[];
+  mcpUrl: string | undefined;
 }
 
 /** A peer that has connected. */

@@ -108,6 +108,7 @@ function createGateway(world: World): Gateway {
     closing: {},
     requiresHeader: world.requiresHeader ?? false,
     pageOrigins: world.pageOrigins ?? [],
+    mcpUrl: world.mcpUrl,
     now,
     pause: world.pause,
     servers: {

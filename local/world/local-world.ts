@@ -22,6 +22,7 @@ export interface LocalWorldOptions {
   gatewayUrl: string;
   /** Origins of the console's page. */
   pageOrigins?: readonly string[];
+  mcpUrl?: string;
   limits?: Partial<WebSocketLimits>;
 }
 
@@ -43,6 +44,7 @@ export function openLocalWorld(machine: Machine, options: LocalWorldOptions): Wo
     webhookUrl: options.webhookUrl,
     gatewayUrl: options.gatewayUrl,
     pageOrigins: options.pageOrigins,
+    mcpUrl: options.mcpUrl,
     now: Date.now,
     pause: openPauses(machine),
   };

@@ -41,6 +41,7 @@ export function openAws(environment: Environment = readEnvironment()): World {
     webhookUrl: environment.webhookUrl,
     gatewayUrl: environment.webSocketApiEndpoint.replace(/^http/, "ws"),
     requiresHeader: environment.requireHeader !== undefined,
+    mcpUrl: environment.mcpUrl,
     pageOrigins: environment.pageOrigins?.split(",") ?? [],
     now: Date.now,
     pause: (ms) => setTimeout(ms, true),

@@ -3,10 +3,21 @@ import { code, PeerError } from "../protocol/errors.ts";
 import { type Scope, scopes } from "../protocol/methods.ts";
 import type { TokenEntry } from "../protocol/token-results.ts";
 import { absent, all, exists, set } from "../world/expression.ts";
-import { ConditionFailed, type Item, succeeds, type Table } from "../world/world.ts";
+import { ConditionFailed, type Item, type Key, succeeds, type Table } from "../world/world.ts";
 import { hidePeersOf } from "./registry.ts";
 
 const partition = "TOKEN";
+
+/** Tokens of programs that a person let in (`program-grants.ts`): another function makes them, and their scopes are bounded. */
+const programPartition = "GRANT";
+const programMark = "m-";
+const programScopes: readonly Scope[] = ["mcp", "mcp:nodes"];
+
+/** The record of a token. */
+const keyOf = (id: string): Key => ({
+  pk: id.startsWith(programMark) ? programPartition : partition,
+  sk: id,
+});
 
 /** 32 letters and digits that do not look alike: five bits of a random byte choose one. */
 const idAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
@@ -14,7 +25,7 @@ const idLength = 10;
 const secretBytes = 32;
 
 /** `gsv_{id}_{secret}`: the id is the record's key, the secret (43 characters of base64url) authenticates. */
-const tokenPattern = /^gsv_([a-km-np-z2-9]{10})_([A-Za-z0-9_-]{43})$/;
+const tokenPattern = /^gsv_((?:m-)?[a-km-np-z2-9]{10})_([A-Za-z0-9_-]{43})$/;
 
 /** `lastUsedAt` is written at most this often, in milliseconds. Lists show it to the minute. */
 const lastUsedStepMs = 60_000;
@@ -85,11 +96,27 @@ export async function createDeviceToken(
 
 async function storeToken<E extends TokenEntry>(table: Table, entry: E): Promise<E & { token: string }> {
   const { id, ...record } = entry;
-  const secret = randomBytes(secretBytes).toString("base64url");
+  const secret = randomSecret();
   const item: Item = { hash: hash(secret).toString("hex"), ...(record as unknown as Item) };
   if (entry.until !== undefined) item.expiresAt = Math.ceil(entry.until / 1000);
   await table.put({ ...item, pk: partition, sk: id }, absent("pk"));
   return { ...entry, token: `gsv_${id}_${secret}` };
+}
+
+/** 256 random bits as 43 characters. */
+export function randomSecret(): string {
+  return randomBytes(secretBytes).toString("base64url");
+}
+
+/** The id of a new token of a program, and its record. */
+export function newProgramToken(): { id: string; key: Key } {
+  const id = `${programMark}${randomLetters(idLength)}`;
+  return { id, key: keyOf(id) };
+}
+
+/** The id of a program's token, from text in which a program sent it; undefined for any other text. */
+export function programTokenKey(id: string): Key | undefined {
+  return /^m-[a-km-np-z2-9]{10}$/.test(id) ? keyOf(id) : undefined;
 }
 
 /** Random letters and digits of five bits each, without those that look alike. */
@@ -126,8 +153,10 @@ export function createAdminToken(table: Table, now: number): ReturnType<typeof c
 
 /** All tokens that are neither revoked nor expired, oldest first. */
 export async function listTokens(table: Table, now: number): Promise<TokenEntry[]> {
-  const items = await table.query({ pk: partition });
+  const items = await Promise.all([table.query({ pk: partition }), table.query({ pk: programPartition })]);
   return items
+    .flat()
+    .map((item) => (item.renewUntil === undefined ? item : { ...item, until: item.renewUntil }))
     .filter((item) => isGood(item, now))
     .map(readRecord)
     .sort((a, b) => a.createdAt - b.createdAt);
@@ -144,10 +173,10 @@ export async function isGoodToken(table: Table, id: string, now: number): Promis
  * @returns false when it does not exist
  */
 export async function revokeToken(table: Table, id: string, now: number): Promise<boolean> {
-  if (!(await table.get({ pk: partition, sk: id }))) return false;
+  if (!(await table.get(keyOf(id)))) return false;
   await hidePeersOf(table, id, now);
   const mark = [set("revokedAt", now), set("expiresAt", Math.floor(now / 1000) + revokedSeconds)];
-  return succeeds(table.update({ pk: partition, sk: id }, mark, exists("hash")));
+  return succeeds(table.update(keyOf(id), mark, exists("hash")));
 }
 
 /** Checks tokens. Nothing is cached: a check that begins after a revocation or the token's end refuses the token. */
@@ -158,8 +187,15 @@ export interface TokenVerifier {
   isGood(id: string): Promise<boolean>;
 }
 
-/** A malformed token costs no read. */
-export function createTokenVerifier(table: Table, now: () => number): TokenVerifier {
+/**
+ * A malformed token costs no read.
+ * @param recordsUse false for a function that may not write tokens
+ */
+export function createTokenVerifier(
+  table: Table,
+  now: () => number,
+  { recordsUse = true }: { recordsUse?: boolean } = {},
+): TokenVerifier {
   return {
     isGood: (id) => isGoodToken(table, id, now()),
     async verify(token) {
@@ -170,7 +206,7 @@ export function createTokenVerifier(table: Table, now: () => number): TokenVerif
       const { createdAt: _createdAt, lastUsedAt = 0, device, ...holder } = readRecord(item);
       const at = now();
       const renewed = device ? { until: at + deviceTokenMs } : {};
-      const isDue = at - lastUsedAt >= lastUsedStepMs;
+      const isDue = recordsUse && at - lastUsedAt >= lastUsedStepMs;
       if (isDue && !(await recordUse(table, id, at, renewed.until))) return undefined;
       return isDue ? { ...holder, ...renewed } : holder;
     },
@@ -183,7 +219,7 @@ export function revoked(): PeerError {
 }
 
 async function findGood(table: Table, id: string, now: number): Promise<Item | undefined> {
-  const item = await table.get({ pk: partition, sk: id });
+  const item = await table.get(keyOf(id));
   return item && isGood(item, now) ? item : undefined;
 }
 
@@ -200,7 +236,7 @@ const isStillGood = all(exists("hash"), absent("revokedAt"));
 async function recordUse(table: Table, id: string, at: number, until?: number): Promise<boolean> {
   const renewal = until === undefined ? [] : [set("until", until), set("expiresAt", Math.ceil(until / 1000))];
   try {
-    await table.update({ pk: partition, sk: id }, [set("lastUsedAt", at), ...renewal], isStillGood);
+    await table.update(keyOf(id), [set("lastUsedAt", at), ...renewal], isStillGood);
     return true;
   } catch (error) {
     return !(error instanceof ConditionFailed);
@@ -212,7 +248,7 @@ function readRecord(item: Item): TokenEntry {
   return {
     id: String(item.sk),
     name: String(item.name),
-    scopes: scopes.filter((scope) => granted.has(scope)),
+    scopes: (item.pk === programPartition ? programScopes : scopes).filter((scope) => granted.has(scope)),
     createdAt: Number(item.createdAt),
     ...(item.lastUsedAt === undefined ? {} : { lastUsedAt: Number(item.lastUsedAt) }),
     ...(item.until === undefined ? {} : { until: Number(item.until) }),

@@ -4,8 +4,15 @@ import { count, idField } from "./schemas.ts";
 /** Scopes that a device can get for a code. */
 export const deviceScopes = ["client", "approve"] as const;
 
-/** The params of the methods for devices that connect by a code. */
+const requestCode = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
+
+/** The params of the methods for devices and programs that connect by a code. */
 export const deviceParams = {
+  "program.get": v.object({ code: requestCode }),
+  "program.approve": v.object({
+    code: requestCode,
+    scopes: v.optional(v.pipe(v.array(v.picklist(["mcp", "mcp:nodes"])), v.minLength(1))),
+  }),
   "code.create": v.optional(
     v.object({
       scopes: v.optional(v.pipe(v.array(v.picklist(deviceScopes)), v.minLength(1))),

@@ -37,6 +37,8 @@ export interface HelloOk {
   scopes?: Scope[];
   /** The origin of the gateway's web page, such as `https://gsv.example`. Absent: it has none. */
   page?: string;
+  /** The address for programs that use the agent through MCP. */
+  mcp?: string;
   /** The token that the device gets for its code, sent only once. `expiresAt`: unless it is used before; epoch ms. */
   auth?: { token: string; id: string; scopes: Scope[]; expiresAt: number };
 }

@@ -31,7 +31,21 @@ export type ListedToken = TokenEntry & { connections: number };
 /** A token with the scope admin that does not expire, and the ids of the nodes that are connected with it. */
 export type StandingToken = TokenEntry & { nodes: string[] };
 
+/** A program that asks to be let in (`docs/mcp.md`). `until` in epoch ms. */
+export interface ProgramAsking {
+  /** As the program calls itself. */
+  name: string;
+  clientId: string;
+  /** Where its authorization code is sent. */
+  redirectUri: string;
+  scopes: Scope[];
+  until: number;
+  approved: boolean;
+}
+
 export interface TokenResults {
+  "program.get": ProgramAsking;
+  "program.approve": ProgramAsking;
   "code.create": PairingCode;
   /** `current`: the caller's own. */
   "device.list": { devices: (ListedToken & { current?: true })[] };

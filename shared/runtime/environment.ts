@@ -25,6 +25,8 @@ export interface Environment {
   requireHeader?: string;
   /** Origins of the web page, separated by commas. Only for the socket function. */
   pageOrigins?: string;
+  /** The address for programs that use the agent through MCP. Only for the socket function. */
+  mcpUrl?: string;
 }
 
 const variables: Record<keyof Required<Environment>, string> = {
@@ -40,9 +42,15 @@ const variables: Record<keyof Required<Environment>, string> = {
   webhookUrl: "WEBHOOK_URL",
   requireHeader: "REQUIRE_HEADER",
   pageOrigins: "PAGE_ORIGINS",
+  mcpUrl: "MCP_URL",
 };
 
-const optional = new Set([variables.webhookUrl, variables.requireHeader, variables.pageOrigins]);
+const optional = new Set([
+  variables.webhookUrl,
+  variables.requireHeader,
+  variables.pageOrigins,
+  variables.mcpUrl,
+]);
 
 /**
  * Reads and checks the environment.

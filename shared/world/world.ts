@@ -26,6 +26,8 @@ export interface World {
   gatewayUrl: string;
   /** Origins of the gateway's own web page, which may open sockets. The first one is sent in `hello-ok`. */
   pageOrigins?: readonly string[];
+  /** The address for programs that use the agent through MCP. Only known to the socket function. */
+  mcpUrl?: string;
   /** True when the stage refuses sockets without an Authorization header. */
   requiresHeader?: boolean;
   /** Epoch milliseconds. */

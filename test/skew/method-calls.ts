@@ -284,6 +284,8 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "code.create": () => [{ params: { short: true } }],
   "device.list": () => [{}],
   "device.revoke": () => [{ params: { id: "nobody" } }],
+  "program.get": () => [{ params: { code: "aaaa-bbbb" } }],
+  "program.approve": () => [{ params: { code: "aaaa-bbbb" } }],
   "token.create": () => [{ params: { name: "another" } }],
   "token.revoke": ({ tokenId: id }) => [{ params: { id } }],
   "node.forget": () => [{ params: { nodeId: "laptop" } }],

@@ -1,9 +1,9 @@
 import type { CommandEntry } from "../../app/program.ts";
 
-/** `gsv mcp …`: the MCP servers whose tools the agent calls. */
+/** `gsv mcp …`: the MCP servers whose tools the agent calls, and the programs that use the agent. */
 export const mcpCommand: CommandEntry = {
   name: "mcp",
-  summary: "MCP servers whose tools the agent calls",
+  summary: "MCP servers whose tools the agent calls, and programs that use the agent",
   examples: ["mcp add docs https://mcp.example/mcp", "mcp list"],
   commands: [
     {
@@ -45,6 +45,22 @@ export const mcpCommand: CommandEntry = {
       summary: "remove a server with its tokens",
       examples: ["mcp remove docs"],
       load: async () => (await import("./mcp-commands.ts")).removeServer,
+    },
+    {
+      name: "approve <code>",
+      summary: "let a program in that asks to use the agent, after showing who asks for what",
+      options: [
+        ["--scopes <list>", "only these: mcp, mcp:nodes (default: what it asks for)"],
+        ["--yes", "do not ask"],
+      ],
+      examples: ["mcp approve k7m2-pq9x", "mcp approve k7m2-pq9x --scopes mcp"],
+      load: async () => (await import("./program-commands.ts")).approveProgram,
+    },
+    {
+      name: "config <program>",
+      summary: "what to paste so that claude, cursor or codex uses the agent",
+      examples: ["mcp config claude", "mcp config cursor --json"],
+      load: async () => (await import("./program-commands.ts")).configProgram,
     },
   ],
 };

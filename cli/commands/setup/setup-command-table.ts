@@ -5,7 +5,7 @@ const tokenCommands: readonly CommandEntry[] = [
     name: "create <name>",
     summary: "create a token, which is shown only once",
     options: [
-      ["--scopes <list>", "any of client, node, channel, approve, admin (default client)"],
+      ["--scopes <list>", "any of client, node, channel, approve, admin, mcp, mcp:nodes (default client)"],
       ["--channel <name>", "channel of the bridge; required with the scope channel"],
       ["--account <id>", "account of the bridge on that channel (default: default)"],
     ],

@@ -16,7 +16,7 @@ import { objectMethods } from "./objects.ts";
 import { searchMethods } from "./search.ts";
 import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
-import { deviceMethods, tokenMethods } from "./tokens.ts";
+import { deviceMethods, programMethods, tokenMethods } from "./tokens.ts";
 import { toolMethods } from "./tools.ts";
 import { payloadMethods, transferMethods } from "./transfer.ts";
 import { usageMethods } from "./usage.ts";
@@ -53,4 +53,5 @@ export const methodTable: MethodTable = {
   ...payloadMethods,
   ...deviceMethods,
   ...tokenMethods,
+  ...programMethods,
 };

@@ -1,4 +1,5 @@
 import { createCode } from "../../../shared/peers/codes.ts";
+import { approveRequest, readRequest } from "../../../shared/peers/program-grants.ts";
 import { connectionsOf, listPeers, modes } from "../../../shared/peers/registry.ts";
 import { createToken, listTokens, revokeToken } from "../../../shared/peers/tokens.ts";
 import { deviceScopes } from "../../../shared/protocol/devices.ts";
@@ -9,10 +10,24 @@ import type { Gateway, MethodTable } from "../gateway.ts";
 import { endRevoked } from "../socket-lifecycle.ts";
 
 type TokenMethod = "token.create" | "token.list" | "token.standing" | "token.revoke";
+type ProgramMethod = "program.get" | "program.approve";
 type DeviceMethod = "code.create" | "device.list" | "device.revoke";
 
 /** Age from which a token with the scope admin is reported, in milliseconds. One that expires is never this old. */
 const standingMs = 3_600_000;
+
+/** Programs that ask to be let in (docs/mcp.md). */
+export const programMethods: Pick<MethodTable, ProgramMethod> = {
+  "program.get": {
+    modes: ["client"],
+    handle: ({ table, now }, params) => readRequest(table, params.code, now()),
+  },
+  "program.approve": {
+    modes: ["client"],
+    scope: "admin",
+    handle: ({ table, now }, params) => approveRequest(table, params.code, params.scopes, now()),
+  },
+};
 
 export const tokenMethods: Pick<MethodTable, TokenMethod> = {
   "token.create": {

@@ -22,6 +22,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "connect",
       "chat.send",
       "chat.result",
+      "program.get",
       "tools.list",
       "tool.invoke",
       "tool.request",

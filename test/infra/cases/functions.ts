@@ -67,7 +67,11 @@ export function functionsCases(): void {
           ssmPrefix: "/gsv/local",
           webSocketApiEndpoint: "https://local.execute-api.us-east-1.amazonaws.com/ws",
           ...(isSocket
-            ? { webhookUrl: "https://webhook.example/", pageOrigins: "https://page.example" }
+            ? {
+                webhookUrl: "https://webhook.example/",
+                pageOrigins: "https://page.example",
+                mcpUrl: "https://programs.example/mcp",
+              }
             : {}),
         };
         expect(readEnvironment(variables)).toEqual(environment);
