@@ -22,6 +22,7 @@ import type { Agent } from "./agent.ts";
 import { commitHistory } from "./compaction/extraction-job.ts";
 import { originsOf } from "./origins-of.ts";
 import { answerEntry } from "./reply/request-reply.ts";
+import { announceEnd } from "./reply/session-news.ts";
 import { keepForSearch } from "./self/kept-for-search.ts";
 import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
@@ -216,5 +217,6 @@ async function answerRequest(agent: Agent, writer: SessionWriter): Promise<void>
   } catch (error) {
     logError("reset.unanswered", error, { sessionKey: writer.sessionKey });
   }
+  await announceEnd(agent, writer.state, agent.broadcast.clients());
   await writer.commitEntry(entry, [remove("resetting")]);
 }

@@ -149,9 +149,11 @@ export interface AgentChange extends OfRun {
   name: string;
 }
 
-/** A run of a session has begun or ended, or its label was changed. Times are epoch ms. */
+/** A run of a session has begun or ended, it was reset, or its label was changed. Times are epoch ms. */
 export interface SessionChanged {
   sessionKey: string;
+  /** Another one than before: the session was reset. */
+  sessionId: string;
   label?: string;
   lastActiveAt: number;
   isProcessing: boolean;

@@ -28,7 +28,7 @@ export async function announceStart(
   });
 }
 
-/** Tells the clients that follow all sessions that a run has ended. As `announceStart`. */
+/** Tells the clients that follow all sessions that a run or a reset has ended. As `announceStart`. */
 export async function announceEnd(
   agent: Announcer,
   state: SessionState,
@@ -40,8 +40,14 @@ export async function announceEnd(
 }
 
 function changeOf({ now }: Announcer, state: SessionState, isProcessing: boolean): SessionChanged {
-  const { sessionKey, label } = state;
-  return { sessionKey, ...(label === undefined ? {} : { label }), lastActiveAt: now(), isProcessing };
+  const { sessionKey, sessionId, label } = state;
+  return {
+    sessionKey,
+    sessionId,
+    ...(label === undefined ? {} : { label }),
+    lastActiveAt: now(),
+    isProcessing,
+  };
 }
 
 async function toFollowers(

@@ -150,8 +150,8 @@ export const sessionMethods: Pick<
 
 /** Tells the clients that follow all sessions about a session's new label. A failure is only logged. */
 async function tellRenamed({ broadcast }: Gateway, state: SessionState): Promise<void> {
-  const { sessionKey, label, updatedAt: lastActiveAt } = state;
-  const change = { sessionKey, ...(label === undefined ? {} : { label }), lastActiveAt };
+  const { sessionKey, sessionId, label, updatedAt: lastActiveAt } = state;
+  const change = { sessionKey, sessionId, ...(label === undefined ? {} : { label }), lastActiveAt };
   try {
     const followers = broadcast.following(await broadcast.clients());
     await broadcast.send(followers, "session.changed", { ...change, isProcessing: state.run !== undefined });

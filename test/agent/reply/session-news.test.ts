@@ -80,6 +80,21 @@ it("a run with tool calls announces its message once", async () => {
   expect(namesTo("page").filter((name) => name === "session.changed")).toHaveLength(2);
 });
 
+it("a reset is announced with the id of the new conversation", async () => {
+  await join("page", ["session-events"]);
+  await run("agent:main:main");
+  const before = await bench.state("agent:main:main");
+  bench.posted.length = 0;
+  const reset = { id: "reset", at: 9000, origin: { kind: "client" }, kind: "reset", via: "method" } as const;
+  await bench.submit("agent:main:main", reset);
+  await bench.invoke("agent:main:main");
+  const { sessionId } = await bench.state("agent:main:main");
+  expect(sessionId).not.toBe(before.sessionId);
+  expect(eventsTo("page").filter(({ event }) => event === "session.changed")).toMatchObject([
+    { payload: { sessionKey: "agent:main:main", sessionId, isProcessing: false } },
+  ]);
+});
+
 it("a client of an earlier version gets only what it did before", async () => {
   await join("cli", ["payload-s3"]);
   await run("agent:main:main");
