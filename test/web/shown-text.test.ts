@@ -44,3 +44,21 @@ it("a request for approval has the same text on the page as in a terminal", () =
       expect(shown.join("\n")).toBe(requestText(one));
     }
 });
+
+it("a budget's request has the same text on the page as in a terminal", () => {
+  const why = "Today's limit of $2.00 is reached: $1.90 used or reserved.";
+  for (const [unit, amount] of [
+    ["usd", 0],
+    ["usd", 42_000],
+    ["usd", 100_000],
+    ["usd", 10_000_000],
+    ["tokens", 2000],
+  ] as const) {
+    const amounts = { spent: 0, once: amount, run: 2 * amount, day: 3 * amount };
+    const requester = { kind: "budget", ruleId: "day", why, unit, ...amounts } as const;
+    const one: Approval = { ...request("", {}), kind: "budget", requester, why };
+    const choices = callText(one).split("\n");
+    const shown = [questionText(one), ...choices.map((line) => `  ${line}`), ...reasonLines(one)];
+    expect(shown.join("\n")).toBe(requestText(one));
+  }
+});

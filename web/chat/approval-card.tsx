@@ -1,12 +1,12 @@
 import { useSignal } from "@preact/signals";
-import type { Approval, GrantScope } from "../../shared/protocol/approvals.ts";
+import type { AnswerScope, Approval } from "../../shared/protocol/approvals.ts";
 import type { ConsoleState } from "../state/console-state.ts";
 import { callText, questionText, reasonLines } from "./shown-text.ts";
 
 /** A request for approval, with the same text as in a terminal. In it, A allows once and D denies. */
 export function ApprovalCard({ request, state }: { request: Approval; state: ConsoleState }) {
   const isSent = useSignal(false);
-  const answer = async (decision: "allow" | "deny", scope: GrantScope = "once") => {
+  const answer = async (decision: "allow" | "deny", scope: AnswerScope = "once") => {
     if (isSent.value) return;
     isSent.value = true;
     await state.answer(request, decision, scope);
@@ -49,9 +49,9 @@ export function ApprovalCard({ request, state }: { request: Approval; state: Con
             type="button"
             class="quiet"
             disabled={isSent}
-            onClick={() => void answer("allow", "always")}
+            onClick={() => void answer("allow", request.kind === "budget" ? "day" : "always")}
           >
-            Always exactly this
+            {request.kind === "budget" ? "Allow for today" : "Always exactly this"}
           </button>
         )}
       </div>

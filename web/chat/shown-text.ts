@@ -13,16 +13,30 @@ export function showHidden(text: string): string {
 }
 
 /** The question: the first line of the terminal's text. */
-export function questionText({ tool, node }: Approval): string {
+export function questionText({ tool, node, requester }: Approval): string {
+  if (requester) return `May I spend more than the budget ${showHidden(requester.ruleId)} allows?`;
   return `May I use ${showHidden(tool)}${node === undefined ? "" : ` on ${showHidden(node)}`}?`;
 }
 
-/** The whole arguments of a call, with every character visible. */
-export function callText({ args }: Pick<Approval, "args">): string {
+/** The whole arguments of a call, or what each answer about a budget allows, with every character visible. */
+export function callText({ args, requester }: Pick<Approval, "args" | "requester">): string {
+  if (requester) return choicesText(requester);
   const { command, ...others } = args;
   if (typeof command !== "string") return showHidden(JSON.stringify(args, null, 2));
   const more = Object.keys(others).length > 0 ? `\n${JSON.stringify(others)}` : "";
   return showHidden(command + more);
+}
+
+function choicesText({ unit, once, run, day }: NonNullable<Approval["requester"]>): string {
+  const show = (amount: number) => {
+    if (unit === "tokens") return `${amount} tokens`;
+    return `$${(amount / 1_000_000).toFixed(amount !== 0 && amount < 100_000 ? 4 : 2)}`;
+  };
+  return [
+    `once: at most ${show(once)} more, for the next call`,
+    `run: at most ${show(run)} more, for the rest of this run`,
+    `day: the limit is ${show(day)} higher today`,
+  ].join("\n");
 }
 
 /** Why it is asked, whose words were read, and where. */

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import type { Approval, GrantScope } from "../../shared/protocol/approvals.ts";
+import type { AnswerScope, Approval } from "../../shared/protocol/approvals.ts";
 import type { Events } from "../../shared/protocol/events.ts";
 import type { CommandDone } from "../../shared/protocol/results.ts";
 import type { SessionEntry } from "../../shared/protocol/session-results.ts";
@@ -111,7 +111,7 @@ export class ConsoleState {
   }
 
   /** Answers a request. The gateway refuses an answer to another call than the one that was shown. */
-  async answer({ id, hash }: Approval, decision: "allow" | "deny", scope: GrantScope): Promise<void> {
+  async answer({ id, hash }: Approval, decision: "allow" | "deny", scope: AnswerScope): Promise<void> {
     try {
       await this.connection.request("approval.answer", { id, hash, decision, scope });
       this.#resolve(id);
