@@ -16,8 +16,8 @@ import { releaseForCalls } from "./reply-step.ts";
 import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
 import { recordUse } from "./tools/act-on-answers.ts";
 import { askOwner, closeRequests, closeUnanswered, tellSetAside } from "./tools/ask-owner.ts";
-import { maxOpen, requestEnd } from "./tools/decide.ts";
 import { recordLimit } from "./tools/record-decisions.ts";
+import { maxOpen, requestEnd } from "./tools/request-limits.ts";
 
 /** The pending call of a run that waits at a limit. Its step has no reply yet, so no call of the model has this id. */
 const callId = "budget";
@@ -94,7 +94,7 @@ async function wait(
   { approval }: WaitingRequest,
 ): Promise<Next> {
   const { requester, at, until } = approval;
-  if (requester) {
+  if (requester?.kind === "budget") {
     const configuration = await agent.configuration.load();
     await scheduleTimeout(agent, writer.sessionKey, run);
     const request = requestOf(writer, run, requester, { at, until });
@@ -114,7 +114,7 @@ async function actOn(
   const error = run.limit?.error ?? "";
   // The process that wrote the answer may have died.
   if (answer) await settleRequest(agent.table, id, stateOf(answer), answer);
-  if (answer?.decision !== "allow" || !requester) return { error };
+  if (answer?.decision !== "allow" || requester?.kind !== "budget") return { error };
   if (requestOf(writer, run, requester, { at, until }).hash !== hash) return { error, isVoid: true };
   const { ruleId, unit, spent, once, day } = requester;
   if (answer.scope === "day") {

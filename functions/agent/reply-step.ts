@@ -155,7 +155,7 @@ export async function releaseForCalls(writer: SessionWriter): Promise<Next> {
   for (;;) {
     const { run, stop } = writer.state;
     if (run?.phase !== "tools" || run.pendingCount === 0 || stop === run.runId) return "continue";
-    if ((run.decided ?? 0) > 0 || isSetAside(writer.state)) return "continue";
+    if ((run.decided ?? 0) > 0 || isSetAside(writer.state) || writer.untold.size > 0) return "continue";
     if (await writer.releaseWaiting(run)) return "released";
   }
 }

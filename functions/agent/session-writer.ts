@@ -36,6 +36,8 @@ export class SessionWriter {
   readonly lease: Lease;
   /** What the session pays. Each write of the session's item stores it, too. */
   readonly account: SessionAccount;
+  /** Ids of requests that were committed and not shown yet. */
+  readonly untold = new Set<string>();
   readonly #agent: WriterAgent;
   readonly #inTurn = oneAtATime();
   readonly #renewals: NodeJS.Timeout;

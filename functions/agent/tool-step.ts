@@ -73,6 +73,11 @@ export async function toolStep(
     await actOnAnswers(agent, writer, peers, run, reply);
     return "continue";
   }
+  if (writer.untold.size > 0) {
+    writer.untold.clear();
+    await askAgain(agent, writer, peers, run, reply);
+    return releaseForCalls(writer);
+  }
   const outcomes = await readOutcomes(agent, sessionKey, run, toolCallsOf(reply));
   const over = new Set([...(run.timedOut ?? []), ...requestsOf(run).map(({ callId }) => callId)]);
   const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !over.has(call.id));

@@ -1,4 +1,4 @@
-import type { AnswerScope, Approval, Requester } from "../protocol/approvals.ts";
+import type { AnswerScope, Approval, McpRequester, Requester } from "../protocol/approvals.ts";
 import { dollarsOf } from "../spend/dollars.ts";
 import { hashOf, idOfHash, type Place } from "./binding.ts";
 
@@ -6,6 +6,7 @@ import { hashOf, idOfHash, type Place } from "./binding.ts";
 const offered: Record<Approval["kind"], readonly AnswerScope[]> = {
   tool: ["once", "run", "session", "always"],
   budget: ["once", "run", "day"],
+  mcp: ["once"],
 };
 
 /** The scopes with which a request can be allowed. */
@@ -14,10 +15,9 @@ export function scopesOf({ kind, everyTime }: Pick<Approval, "kind" | "everyTime
 }
 
 /** What a requester asks, and what each answer means, a line each. Both together are all that an owner has to know. */
-export function requesterTexts({ ruleId, unit, once, run, day }: Requester): {
-  question: string;
-  choices: string;
-} {
+export function requesterTexts(requester: Requester): { question: string; choices: string } {
+  if (requester.kind === "mcp") return serverTexts(requester);
+  const { ruleId, unit, once, run, day } = requester;
   const show = (amount: number) => (unit === "usd" ? dollarsOf(amount) : `${amount} tokens`);
   const choices = [
     `once: at most ${show(once)} more, for the next call`,
@@ -25,6 +25,15 @@ export function requesterTexts({ ruleId, unit, once, run, day }: Requester): {
     `day: the limit is ${show(day)} higher today`,
   ];
   return { question: `May I spend more than the budget ${ruleId} allows?`, choices: choices.join("\n") };
+}
+
+const nameOf = (requester: Requester) =>
+  requester.kind === "mcp" ? requester.tool : `budget ${requester.ruleId}`;
+
+function serverTexts({ server, tool, message, field }: McpRequester) {
+  const once =
+    field === undefined ? "once: yes" : `once: only with ${field} as its text (gsv approvals allow ID TEXT)`;
+  return { question: `${server} asks during ${tool}: ${message}`, choices: `${once}\ndeny: no` };
 }
 
 /**
@@ -41,7 +50,7 @@ export function requestBy(
   const hash = hashOf({ ...place, requester, at });
   return {
     ...{ id: idOfHash(hash), kind: requester.kind, requester, state: "open", hash },
-    ...{ sessionKey, runId, step, callId, tool: `${requester.kind} ${requester.ruleId}`, args: {} },
+    ...{ sessionKey, runId, step, callId, tool: nameOf(requester), args: {} },
     ...{ why: requester.why, origins: [...origins], createdAt: at, until },
   };
 }

@@ -32,7 +32,7 @@ export type ApprovalState = "open" | "allowed" | "denied" | "unanswered" | "with
  * call, because nothing else does. Another requester is a variant here, its text and choices in `shared/approvals/requester.ts`,
  * and what its answer leads to in `functions/agent/tools/act-on-answers.ts`, or in its own step if no tool call waits.
  */
-export type Requester = BudgetRequester;
+export type Requester = BudgetRequester | McpRequester;
 
 /** A budget with `ask`, at whose limit a run waits. Amounts are μ$, or tokens. */
 export interface BudgetRequester {
@@ -47,6 +47,21 @@ export interface BudgetRequester {
   once: number;
   run: number;
   day: number;
+}
+
+/** A question that an MCP server asks during a call (`input_required`). */
+export interface McpRequester {
+  kind: "mcp";
+  why: string;
+  /** The tool by its name for the model. */
+  tool: string;
+  server: string;
+  /** The server's words. */
+  message: string;
+  /** Its names for what it asks. */
+  keys: string[];
+  /** What the note of an allowing answer is. Absent: yes or no. */
+  field?: string;
 }
 
 /** A tool call, or a run, that waits or waited for the owner's answer. */

@@ -46,6 +46,11 @@ export interface RemoteCall {
   /** The task at the server, which goes on while nothing runs here, and when the server is asked about it next. */
   taskId?: string;
   pollAt?: number;
+  /** After a question of the server: what it wants back, and the owner's answers as JSON, until they are sent. */
+  state?: string;
+  responses?: string;
+  /** Its names for what was answered: a server may repeat these for a moment. */
+  answered?: string[];
 }
 
 /** The request of a call (`shared/approvals`). Equal calls share one. */
@@ -220,8 +225,8 @@ export function startSteps({ attempt, retryAt }: Run): Step[] {
 /** The calls of a run's step that a server works on as tasks, with the time at which it is asked next. */
 export function tasksOf({ phase, pending }: Pick<Run, "phase" | "pending">) {
   if (phase !== "tools") return [];
-  return Object.entries(pending).flatMap(([callId, { nodeId, remote }]) =>
-    remote?.taskId !== undefined && remote.pollAt !== undefined
+  return Object.entries(pending).flatMap(([callId, { nodeId, remote, approval }]) =>
+    remote?.taskId !== undefined && remote.pollAt !== undefined && !approval
       ? [{ callId, nodeId, remote, taskId: remote.taskId, pollAt: remote.pollAt }]
       : [],
   );

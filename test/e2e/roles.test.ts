@@ -20,6 +20,8 @@ const unreached = [
   "timer: dynamodb:Query on arn:aws:dynamodb:us-east-1:000000000000:table/gsv-local/index/due",
   "agent: s3:AbortMultipartUpload on arn:aws:s3:::gsv-storage/agents/*",
   "agent: s3:DeleteObject on arn:aws:s3:::gsv-storage/payloads/*",
+  // A token of an MCP server has not expired.
+  "agent: ssm:PutParameter on arn:aws:ssm:us-east-1:000000000000:parameter/gsv/local/secrets/mcp/*",
 ];
 
 let stack: Stack;

@@ -38,7 +38,7 @@ export const approvalsCommand: CommandEntry = {
       load: async () => (await import("./approvals-commands.ts")).showApproval,
     },
     {
-      name: "allow <id>",
+      name: "allow <id> [note]",
       summary: "let the call run, or the run spend more",
       options: [
         [

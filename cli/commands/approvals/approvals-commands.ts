@@ -70,11 +70,11 @@ export const showApproval: Action = async (context, { args: [id = ""] }) => {
   context.print(approval, `${requestText(approval)}\nstate: ${state}${end}`);
 };
 
-export const allowCall: Action = async (context, { args: [id = ""], options }) => {
+export const allowCall: Action = async (context, { args: [id = "", note], options }) => {
   const scope = options.for ?? "once";
   const known = answerScopes.find((one) => one === scope);
   if (!known) throw usage(`--for: expected ${answerScopes.join(", ")}`);
-  await sendAnswer(context, id, { decision: "allow", scope: known });
+  await sendAnswer(context, id, { decision: "allow", scope: known, ...(note === undefined ? {} : { note }) });
 };
 
 export const denyCall: Action = (context, { args: [id = "", note] }) =>

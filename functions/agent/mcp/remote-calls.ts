@@ -11,6 +11,7 @@ import type { ItemValue } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import type { RemotePlan } from "../tools/native/native-tool.ts";
+import { askQuestion, type ServerQuestion } from "./server-questions.ts";
 
 /** A planned call of a server's tool. */
 export interface RemoteCalls {
@@ -18,7 +19,7 @@ export interface RemoteCalls {
   remote: RemotePlan;
 }
 
-type Writer = Pick<SessionWriter, "interrupted" | "commit">;
+type Writer = Pick<SessionWriter, "interrupted" | "commit" | "state" | "sessionKey" | "untold">;
 
 /** The node of a call that waits for a server: no node has such an id. */
 const answererOf = (server: string): string => `mcp/${server}`;
@@ -39,7 +40,9 @@ export async function carryOutRemote(
   run: Run,
   calls: readonly RemoteCalls[],
 ): Promise<void> {
-  const unsent = calls.filter(({ address: { callId } }) => run.pending[callId]?.remote?.taskId === undefined);
+  const isTask = ({ address: { callId } }: RemoteCalls) => run.pending[callId]?.remote?.taskId !== undefined;
+  await Promise.all(calls.filter(isTask).map(({ address }) => sendAnswers(agent, writer, run, address)));
+  const unsent = calls.filter((one) => !isTask(one));
   if (unsent.length === 0) return;
   const wasSent = new Set(
     unsent.flatMap(({ address: { callId } }) =>
@@ -71,13 +74,21 @@ async function send(
     return void (await record({ error: "interrupted, outcome unknown", origins: [] }));
   log("tool.remote", { sessionKey, runId, callId, server });
   try {
-    const answer = await agent.remoteTools.call(tool, args, timeoutMs, writer.interrupted);
-    if (answer.kind === "task") return await follow(agent, writer, address, waiting, answer.task);
-    if (answer.kind === "question")
-      return void (await record({
-        error: `${server} asks for something that nobody can answer here`,
-        origins: [],
-      }));
+    const { state, responses } = waiting;
+    const given =
+      responses === undefined
+        ? undefined
+        : { responses: JSON.parse(responses), ...(state === undefined ? {} : { state }) };
+    const answer = await agent.remoteTools.call(tool, args, timeoutMs, writer.interrupted, given);
+    if (answer.kind === "task") return await follow(agent, writer, run, address, waiting, answer.task);
+    if (answer.kind === "question") {
+      const { requests, state: next } = answer;
+      const { state: _, responses: __, ...kept } = waiting;
+      return await ask(agent, writer, run, address, kept, {
+        requests,
+        ...(next === undefined ? {} : { state: next }),
+      });
+    }
     await record({ ...outcomeOf(answer.result), origins: await originsOf(agent, server) });
   } catch (error) {
     if (writer.interrupted.aborted) return;
@@ -86,18 +97,14 @@ async function send(
 }
 
 /** Asks servers about the tasks of a run that are due, and records what has ended. */
-export async function pollRemote(
-  agent: Agent,
-  writer: Writer & { sessionKey: string },
-  run: Run,
-): Promise<void> {
+export async function pollRemote(agent: Agent, writer: Writer, run: Run): Promise<void> {
   const { sessionKey } = writer;
   const due = tasksOf(run).filter(({ pollAt }) => pollAt <= agent.now());
   const polls = due.map(async ({ callId, remote, taskId }) => {
     const { server } = remote;
     const address = { sessionKey, runId: run.runId, step: run.step, callId };
     try {
-      await follow(agent, writer, address, remote, await agent.remoteTools.task(server, taskId));
+      await follow(agent, writer, run, address, remote, await agent.remoteTools.task(server, taskId));
     } catch (error) {
       const isPassing = error instanceof McpFault && error.isPassing && agent.now() < remote.until;
       if (isPassing) return note(agent, writer, address, remote, { taskId, pollMs: retryMs });
@@ -115,6 +122,7 @@ const retryMs = 60_000;
 async function follow(
   agent: Agent,
   writer: Writer,
+  run: Run,
   address: CallAddress,
   remote: RemoteCall,
   task: RemoteTask,
@@ -134,6 +142,9 @@ async function follow(
       });
       return;
     case "input_required":
+      if (Object.keys(task.requests).every((key) => remote.answered?.includes(key)))
+        return note(agent, writer, address, remote, task);
+      return ask(agent, writer, run, address, remote, { requests: task.requests, taskId: task.taskId });
     case "working":
       if (agent.now() < until) return note(agent, writer, address, remote, task);
       await cancelTask(agent, server, task.taskId);
@@ -141,6 +152,40 @@ async function follow(
         error: `${server} did not finish its task in time; it was asked to cancel it`,
         origins: [],
       });
+  }
+}
+
+/** Asks the owner a server's question. If nobody can be asked, the call ends with the reason. */
+async function ask(
+  agent: Agent,
+  writer: Writer,
+  run: Run,
+  address: CallAddress,
+  remote: RemoteCall,
+  question: ServerQuestion,
+): Promise<void> {
+  const { server } = remote;
+  const tool = run.pending[address.callId]?.tool ?? "";
+  const waiting = { nodeId: answererOf(server), tool, remote };
+  const error = await askQuestion(agent, writer, address, waiting, question);
+  if (error === undefined) return;
+  if (question.taskId !== undefined) await cancelTask(agent, server, question.taskId);
+  const outcome = { error, origins: await originsOf(agent, server) };
+  await recordResult(agent, address, answererOf(server), outcome, agent.now());
+}
+
+/** Sends the owner's answers to a task, and looks at it. A repeat is ignored by its server. */
+async function sendAnswers(agent: Agent, writer: Writer, run: Run, address: CallAddress): Promise<void> {
+  const { remote } = run.pending[address.callId] ?? {};
+  if (remote?.taskId === undefined || remote.responses === undefined) return;
+  const { responses, state: _, ...kept } = remote;
+  const { server, taskId } = remote;
+  try {
+    await agent.remoteTools.answer(server, taskId, JSON.parse(responses) as Record<string, unknown>);
+    await note(agent, writer, address, kept, { taskId, pollMs: 1000 });
+  } catch (error) {
+    const failure = await failureOf(agent, server, error);
+    await recordResult(agent, address, answererOf(server), failure, agent.now());
   }
 }
 
@@ -165,11 +210,16 @@ async function note(
   if (state.run) await schedulePoll(agent, sessionKey, state.run);
 }
 
-/** Asks servers to cancel the tasks of a run. Does not throw. @returns the ids of the calls whose server accepted that */
-export async function cancelTasks(agent: Agent, run: Run): Promise<ReadonlySet<string>> {
-  const told = tasksOf(run).map(async ({ callId, remote, taskId }) =>
-    (await cancelTask(agent, remote.server, taskId)) ? [callId] : [],
-  );
+/** Asks servers to cancel the tasks of a run, or of these calls. Does not throw. @returns the ids of the calls whose server accepted that */
+export async function cancelTasks(
+  agent: Agent,
+  run: Run,
+  only?: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const told = Object.entries(run.pending).map(async ([callId, { remote }]) => {
+    const isMeant = remote?.taskId !== undefined && only?.has(callId) !== false;
+    return isMeant && (await cancelTask(agent, remote.server, remote.taskId ?? "")) ? [callId] : [];
+  });
   return new Set((await Promise.all(told)).flat());
 }
 

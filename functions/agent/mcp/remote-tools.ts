@@ -42,7 +42,10 @@ export interface RemoteTools {
     args: Record<string, unknown>,
     timeoutMs: number,
     signal: AbortSignal,
+    given?: { responses: Record<string, unknown>; state?: string },
   ): Promise<RemoteAnswer>;
+  /** Answers the questions of a task. @throws McpFault */
+  answer(server: string, taskId: string, responses: Record<string, unknown>): Promise<void>;
   /** Asks about a task. @throws McpFault */
   task(server: string, taskId: string): Promise<RemoteTask>;
   /** Asks a server to end a task. @throws McpFault */
@@ -101,9 +104,8 @@ export function createRemoteTools(world: RemoteWorld): RemoteTools {
     return started;
   };
   return {
-    prepare(configuration) {
-      if (activeServers(configuration).length > 0) store.read(configuration).catch(() => {});
-    },
+    prepare: (configuration) =>
+      void (activeServers(configuration).length > 0 && store.read(configuration).catch(() => {})),
     async offered(configuration) {
       const servers = activeServers(configuration).map(([name]) => name);
       if (servers.length === 0) return [];
@@ -113,20 +115,28 @@ export function createRemoteTools(world: RemoteWorld): RemoteTools {
       for (const [name, catalogue] of listed) if (catalogue) catalogues.set(name, catalogue);
       return offeredTools(configuration, catalogues);
     },
-    call: ({ server, tool }, args, timeoutMs, signal) =>
+    call: ({ server, tool }, args, timeoutMs, signal, given) =>
       connect(
         server,
         async (connection, catalogue) => {
           const isFresh = catalogue !== undefined && now() - catalogue.listedAt < (catalogue.ttlMs ?? 0);
           checkUnchanged(server, tool, isFresh ? catalogue : await store.list(server, connection));
-          return connection.call(tool, args, timeoutMs);
+          return connection.call(tool, args, timeoutMs, given);
         },
         signal,
       ),
-    task: (server, taskId) => connect(server, (connection) => connection.task(taskId)),
-    cancel: (server, taskId) => connect(server, (connection) => connection.cancel(taskId)),
+    ...taskMethods(connect),
   };
 }
+
+/** Uses a connection to a server. */
+type Connect = <T>(server: string, use: (connection: Connection) => Promise<T>) => Promise<T>;
+
+const taskMethods = (connect: Connect): Pick<RemoteTools, "task" | "answer" | "cancel"> => ({
+  task: (server, taskId) => connect(server, (one) => one.task(taskId)),
+  answer: (server, taskId, responses) => connect(server, (one) => one.answer(taskId, responses)),
+  cancel: (server, taskId) => connect(server, (one) => one.cancel(taskId)),
+});
 
 /** The stored catalogues. A read within `readAgainMs` sends no request. */
 function openCatalogues({ table, now }: Pick<RemoteWorld, "table" | "now">) {

@@ -12,6 +12,8 @@ import type { ItemValue } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts";
 import { loadContext, type TurnContext } from "../context/model-request.ts";
+import { cancelTasks } from "../mcp/remote-calls.ts";
+import { afterAnswer } from "../mcp/server-questions.ts";
 import { callsDeadline } from "../model-step.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { closeRequests, tellClients, tellSetAside } from "./ask-owner.ts";
@@ -35,6 +37,7 @@ export async function actOnAnswers(
   const { sessionKey } = writer;
   const aside = await setRequestsAside(agent.table, sessionKey);
   await closeRequests(agent, writer, run, aside, "withdrawn");
+  await cancelTasks(agent, run, new Set(aside.map(({ callId }) => callId)));
   await tellSetAside(agent, sessionKey, run, aside);
   const answered = requestsOf(run).filter(({ approval }) => approval.answer);
   const turn = await loadContext(agent, writer.state, run, peers.known(agent.now() - freshPeersMs));
@@ -119,6 +122,9 @@ async function consequenceOf(
   // The process that wrote the answer may have died. After the commit, nothing would tell the answer any more.
   if (answer) await settleRequest(agent.table, approval.id, stateOf(answer), answer);
   if (!answer || !call) return { error: "not run: its request is not readable", isVoid: true };
+  const { requester } = approval;
+  const remote = run.pending[callId]?.remote;
+  if (requester?.kind === "mcp" && remote) return afterAnswer({ tool: call.name, remote }, requester, answer);
   if (answer.decision === "deny") return { error: deniedText(answer) };
   const [planned] = await planCalls(agent, sessionKey, turn, run, reply, [call]);
   if (!planned || planned.by === "nobody")

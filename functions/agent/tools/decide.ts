@@ -2,9 +2,8 @@ import { type EqualCalls, hashOf, idOfHash } from "../../../shared/approvals/bin
 import type { JudgedCall } from "../../../shared/approvals/classes.ts";
 import { findGrantFor, useGrant } from "../../../shared/approvals/grants.ts";
 import { type Decision, judge, policyOf } from "../../../shared/approvals/policy.ts";
+import { requestBy } from "../../../shared/approvals/requester.ts";
 import { countOpen } from "../../../shared/approvals/requests.ts";
-import { durationMs } from "../../../shared/configuration/duration.ts";
-import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
 import {
   type AssistantMessage,
@@ -18,19 +17,12 @@ import type { SessionState } from "../../../shared/session/state.ts";
 import { isSuperseded } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
 import type { TurnContext } from "../context/model-request.ts";
-import { timeLeft } from "../model-step.ts";
 import { isQuoted } from "./quoted-address.ts";
+import { maxOpen, requestEnd } from "./request-limits.ts";
 import type { PlannedCall } from "./tool-calls.ts";
-
-/** Max requests that one reply opens, and that wait in all sessions. */
-export const maxOpen = { reply: 5, all: 20 };
 
 /** After so many denials in a run, what would be asked is refused. */
 const maxDenials = 3;
-
-/** Bounds of `toolApproval.expireAfter`, in milliseconds. */
-const minWaitMs = 60_000;
-const maxWaitMs = 30 * 86_400_000;
 
 /** The run whose calls are decided on, and its session. */
 type DecidingRun = Pick<SessionState, "sessionKey" | "sessionId" | "inbox"> & { run: Run };
@@ -154,8 +146,14 @@ export async function requestAgain(
   turn: TurnContext,
   where: DecidingRun,
   call: ToolCallBlock,
-  { id, hash, at: createdAt, until }: WaitingApproval,
+  approval: WaitingApproval,
 ): Promise<Approval> {
+  const { id, hash, at: createdAt, until, requester } = approval;
+  if (requester) {
+    const { sessionKey, sessionId, run } = where;
+    const place = { sessionKey, sessionId, runId: run.runId, step: run.step, callId: call.id };
+    return requestBy(requester, place, { at: createdAt, until, origins: wordsRead(run) });
+  }
   const bound = bind(turn, call);
   const policy = policyOf(turn.configuration, turn.agentId);
   const decision = await judge(policy, bound.judged, wordsRead(where.run), async () => undefined);
@@ -267,14 +265,4 @@ function requestOf(
     ...(everyTime ? { everyTime } : {}),
     ...{ createdAt: now, until: requestEnd(configuration, run, now) },
   };
-}
-
-/** When a new request counts as unanswered, epoch ms. A job that waits is one that runs: it ends at its time limit. */
-export function requestEnd(
-  { toolApproval }: Pick<Configuration, "toolApproval">,
-  run: Pick<Run, "task" | "startedAt">,
-  now: number,
-): number {
-  const waitMs = Math.min(maxWaitMs, Math.max(minWaitMs, durationMs(toolApproval.expireAfter)));
-  return now + Math.min(waitMs, Math.max(0, timeLeft(run, now)));
 }

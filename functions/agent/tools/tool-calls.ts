@@ -219,7 +219,7 @@ export async function dispatchCall(
  */
 export async function carryOutCalls(
   agent: Agent,
-  writer: Pick<SessionWriter, "interrupted" | "account" | "commit">,
+  writer: Pick<SessionWriter, "interrupted" | "account" | "commit" | "state" | "sessionKey" | "untold">,
   turn: ToolTurn,
   run: Run,
   planned: readonly PlannedCall[],

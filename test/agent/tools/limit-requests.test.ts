@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { listDecisions } from "../../../shared/approvals/decision-log.ts";
 import { listRequests, readRequest } from "../../../shared/approvals/requests.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
-import type { AnswerScope } from "../../../shared/protocol/approvals.ts";
+import type { AnswerScope, Approval } from "../../../shared/protocol/approvals.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
 import type { Origin } from "../../../shared/session/inbox-entry.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
@@ -25,6 +25,9 @@ import {
   say,
   useApprovalBench,
 } from "./approval-bench.ts";
+
+const budgetOf = (request: Partial<Approval> | undefined) =>
+  request?.requester?.kind === "budget" ? request.requester : undefined;
 
 useApprovalBench();
 
@@ -73,7 +76,7 @@ describe("a run that reaches a budget with `ask`", () => {
     const [request] = await openHere();
     expect(request).toMatchObject({
       ...{ kind: "budget", tool: "budget day", args: {}, origins: [] },
-      requester: { kind: "budget", ruleId: "day", unit: "usd", spent: 0, run: request?.requester?.once },
+      requester: { kind: "budget", ruleId: "day", unit: "usd", spent: 0, run: budgetOf(request)?.once },
     });
     expect(events("approval.requested")).toMatchObject([{ id: request?.id, requester: { ruleId: "day" } }]);
     const [question] = on.sent;
@@ -134,9 +137,9 @@ describe("a run that reaches a budget with `ask`", () => {
     await invoke();
     expect(await last()).toBe("done");
     const { rules } = await readBudgets(on.state.table, on.bench.configuration, now());
-    expect(rules[0]?.raised).toBeCloseTo((request?.requester?.day ?? 0) / 1_000_000, 6);
+    expect(rules[0]?.raised).toBeCloseTo((budgetOf(request)?.day ?? 0) / 1_000_000, 6);
     expect((await readDay(on.state.table, today())).raises).toEqual({
-      [`day:${request?.id}`]: request?.requester?.day,
+      [`day:${request?.id}`]: budgetOf(request)?.day,
     });
   });
 
@@ -283,7 +286,7 @@ it.each(ends)(
         if (asked === 2) {
           const [first] = await listRequests(on.state.table, now(), 20, on.sessionKey);
           const { all = 0 } = (await readDay(on.state.table, today())).sums;
-          expect([part, left, all]).toEqual([part, left, first?.requester?.once]);
+          expect([part, left, all]).toEqual([part, left, budgetOf(first)?.once]);
           await answer(decision, { scope });
           await invoke();
         }
@@ -315,7 +318,9 @@ it("an allowed run spends no more than was allowed", async () => {
   expect(again).toMatchObject({ kind: "budget" });
   const sum = (await readDay(on.state.table, today())).sums.all ?? 0;
   expect(sum).toBeGreaterThan(20_000);
-  expect(sum).toBeLessThanOrEqual((requester?.spent ?? 0) + (requester?.run ?? 0));
+  expect(sum).toBeLessThanOrEqual(
+    (budgetOf({ requester })?.spent ?? 0) + (budgetOf({ requester })?.run ?? 0),
+  );
 });
 
 it("tells the model nothing of a request, so its next call begins with the same messages", async () => {

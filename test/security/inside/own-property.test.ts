@@ -115,6 +115,7 @@ describe.each(inherited)("the name %s", (name) => {
     const agent = { ...state, now: () => 1 } as unknown as Agent;
     const hold = {
       ...{ interrupted: new AbortController().signal, account: {} as never },
+      ...{ state: {} as never, sessionKey, untold: new Set<string>() },
       commit: async () => ({}) as never,
     };
     const nobody = { ...waiting, pending: {}, pendingCount: 0 };
