@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Connection } from "../../cli/gateway/connection.ts";
 import { stackFunctions } from "../../local/lambda/host.ts";
 import { cancelCapability } from "../../shared/protocol/frames.ts";
+import { openProgram } from "../mcp-server/programs.ts";
 import { imageBytes } from "../support/images.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
@@ -22,6 +24,8 @@ const unreached = [
   "agent: s3:DeleteObject on arn:aws:s3:::gsv-storage/payloads/*",
   // A token of an MCP server has not expired.
   "agent: ssm:PutParameter on arn:aws:ssm:us-east-1:000000000000:parameter/gsv/local/secrets/mcp/*",
+  // Records a fault.
+  "openai: dynamodb:UpdateItem on arn:aws:dynamodb:us-east-1:000000000000:table/gsv-local",
 ];
 
 let stack: Stack;
@@ -51,6 +55,37 @@ async function ask(sessionKey: string, message: string) {
 }
 
 const call = (name: string, args: object) => ({ name, arguments: args as Record<string, unknown> });
+
+/** A program registers, is approved, and lists its tools with the token that it gets. */
+async function letProgramIn(): Promise<void> {
+  const { origin } = new URL(stack.cloud.mcp);
+  const redirect_uri = "http://127.0.0.1:7777/";
+  const post = async (path: string, body: string | URLSearchParams) =>
+    (await (await fetch(`${origin}/oauth/${path}`, { method: "POST", body })).json()) as Record<
+      string,
+      string
+    >;
+  const { client_id = "" } = await post("register", JSON.stringify({ redirect_uris: [redirect_uri] }));
+  const verifier = "v".repeat(43);
+  const code_challenge = createHash("sha256").update(verifier).digest("base64url");
+  const asked = {
+    client_id,
+    redirect_uri,
+    code_challenge,
+    code_challenge_method: "S256",
+    response_type: "code",
+  };
+  const page = await (await fetch(`${origin}/oauth/authorize?${new URLSearchParams(asked)}`)).text();
+  await client.call("program.approve", { code: /approve ([\w-]+)/.exec(page)?.[1] });
+  const next = /url=([^"]+)"/.exec(page)?.[1]?.replaceAll("&#38;", "&") ?? "";
+  const { headers } = await fetch(`${origin}${next}`, { redirect: "manual" });
+  const code = new URL(headers.get("location") ?? "").searchParams.get("code") ?? "";
+  const given = { grant_type: "authorization_code", client_id, redirect_uri, code, code_verifier: verifier };
+  const { access_token = "" } = await post("token", new URLSearchParams(given));
+  const program = await openProgram(stack.cloud.mcp, access_token);
+  expect((await program.listTools()).tools).toHaveLength(4);
+  await program.close();
+}
 
 async function useFilesAndSkills(): Promise<void> {
   const skill = "---\nname: greet\ndescription: how to greet\n---\nSay hello.\n";
@@ -176,6 +211,7 @@ it("uses every permission that the roles grant, and needs no other", async () =>
   await stack.client("twice");
   await stack.client("twice");
   await useFilesAndSkills();
+  await letProgramIn();
   await useNodes();
   await useLargePayloads();
   await useTelegram();
