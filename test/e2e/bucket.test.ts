@@ -13,7 +13,7 @@ import { isReading } from "../support/models/model-window.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { noonTimezone } from "../support/noon.ts";
-import type { Peer } from "../support/peer.ts";
+import { type Peer, type Preview, unnumbered } from "../support/peer.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 /** The bucket as any S3 client sees it, after a conversation of 40 messages, images, a compaction and a reset. */
@@ -93,10 +93,10 @@ beforeAll(async () => {
     { type: "image", mimeType: "image/jpeg", data: photo.toString("base64"), filename: "photo.jpg" },
     { type: "document", mimeType: "application/pdf", data: "JVBERi0=", filename },
   ]);
-  ({ sessionId, messages: live } = await client.call<{ sessionId: string; messages: Message[] }>(
-    "session.preview",
-    { sessionKey: "main", limit: 1000 },
-  ));
+  const shown = { sessionKey: "main", limit: 1000 };
+  const preview = await client.call<Preview>("session.preview", shown);
+  sessionId = preview.sessionId;
+  live = unnumbered(preview.messages);
   before = await everything();
   await client.call("session.compact", { sessionKey: "main", keepMessages: 10 });
   await client.call("session.reset", { sessionKey: "main" });

@@ -5,7 +5,7 @@ import { findArchives, readArchive } from "../../shared/session/archive.ts";
 import { isReading, type WindowedScript, withWindow } from "../support/models/model-window.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
-import type { Peer } from "../support/peer.ts";
+import { type Peer, type Preview, unnumbered } from "../support/peer.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 const contextWindow = 8000;
@@ -68,10 +68,8 @@ async function everything(): Promise<{
   said: Message[];
 }> {
   const preview = { sessionKey: "main", limit: 1000 };
-  const { sessionId, messages: live } = await client.call<{ sessionId: string; messages: Message[] }>(
-    "session.preview",
-    preview,
-  );
+  const { sessionId, messages } = await client.call<Preview>("session.preview", preview);
+  const live = unnumbered(messages);
   const parts = await archivedParts(sessionId);
   return {
     sessionId,

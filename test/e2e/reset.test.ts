@@ -10,7 +10,7 @@ import { gsv } from "../cli/run-gsv.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
-import type { Peer } from "../support/peer.ts";
+import { type Peer, type Preview, unnumbered } from "../support/peer.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
@@ -171,8 +171,8 @@ describe("a finished conversation", () => {
     const importId = randomUUID();
     const imported = await client.call("session.import", { sessionKey, importId, format: "turns", lines });
     expect(imported).toEqual({ ok: true, sessionKey, sessionId: importId, messages: 2 });
-    const { messages } = await client.call<{ messages: Message[] }>("session.preview", { sessionKey });
-    expect(messages).toEqual(await archive(currentSessionId));
+    const { messages } = await client.call<Preview>("session.preview", { sessionKey });
+    expect(unnumbered(messages)).toEqual(await archive(currentSessionId));
   });
 
   it("M14: can be inspected object by object with the command line", async () => {

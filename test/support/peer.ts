@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import WebSocket from "ws";
 import type { EventFrame, ResponseFrame } from "../../shared/protocol/frames.ts";
+import type { Message } from "../../shared/protocol/messages.ts";
+import type { Results } from "../../shared/protocol/results.ts";
 
 export interface Answer {
   ok: boolean;
@@ -199,4 +201,12 @@ export async function openNode(
   });
   await peer.call("connect", { ...nodeParams(id, Object.keys(tools)), capabilities });
   return Object.assign(peer, { calls });
+}
+
+/** The answer to `session.preview`. */
+export type Preview = Results["session.preview"] & Record<string, unknown>;
+
+/** The messages of `session.preview` as they are stored, without their numbers. */
+export function unnumbered(messages: Preview["messages"]): Message[] {
+  return messages.map(({ seq: _, ...message }) => message as Message);
 }
