@@ -186,9 +186,7 @@ async function serveAndChat(
     const model = await configureModel(running, choice);
     introduce(context, running, model);
     const { code } = await gateway.request("code.create", {});
-    context.note(
-      `page: ${running.cloud.page}/#c=${code} (signs one browser in; \`gsv open\` makes another link)`,
-    );
+    context.note(`page: ${running.cloud.page}/#c=${code} (works once; later: \`gsv open\`)`);
     await writeFirstFiles(gateway, running);
     node = await lendFolder(context, running, environment);
     await node.connection.open();

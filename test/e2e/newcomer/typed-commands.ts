@@ -86,6 +86,7 @@ export async function leaveChat(terminal: TerminalScreen | undefined): Promise<v
 const common = (line: string) =>
   line
     .replace(/data is in \S+\/\.gsv/, "data is in …/.gsv")
+    .replace(/^page: \S+/, "page: …")
     .replace(/\S+__Bash/, "…__Bash")
     .replace(/ after [\d.]+ s\b/, "")
     .replace(/^\(\d+ calls?, .* out, (.*) \d+%\)$/, "($1)")
