@@ -62,3 +62,22 @@ it("a budget's request has the same text on the page as in a terminal", () => {
     expect(shown.join("\n")).toBe(requestText(one));
   }
 });
+
+it("a server's question has the same text on the page as in a terminal", () => {
+  for (const message of ["Which branch?", "a\u202eb\nsecond line", ...hostileTexts.slice(0, 20)])
+    for (const field of [undefined, "branch"]) {
+      const requester = {
+        kind: "mcp",
+        why: "w",
+        tool: "t__x",
+        server: "s",
+        message,
+        keys: ["k"],
+        field,
+      } as const;
+      const one: Approval = { ...request("", {}), kind: "mcp", requester: { ...requester, keys: ["k"] } };
+      const choices = callText(one).split("\n");
+      const shown = [questionText(one), ...choices.map((line) => `  ${line}`), ...reasonLines(one)];
+      expect(shown.join("\n")).toBe(requestText(one));
+    }
+});

@@ -1,4 +1,4 @@
-import type { Approval } from "../../shared/protocol/approvals.ts";
+import type { Approval, BudgetRequester, McpRequester } from "../../shared/protocol/approvals.ts";
 
 /** As in `showHidden` of the gateway, which a test compares: what a reader does not see, besides emoji and line breaks. */
 const hidden =
@@ -14,12 +14,18 @@ export function showHidden(text: string): string {
 
 /** The question: the first line of the terminal's text. */
 export function questionText({ tool, node, requester }: Approval): string {
+  if (requester?.kind === "mcp") return serverQuestion(requester);
   if (requester) return `May I spend more than the budget ${showHidden(requester.ruleId)} allows?`;
   return `May I use ${showHidden(tool)}${node === undefined ? "" : ` on ${showHidden(node)}`}?`;
 }
 
-/** The whole arguments of a call, or what each answer about a budget allows, with every character visible. */
+function serverQuestion({ server, tool, message }: McpRequester): string {
+  return showHidden(`${server} asks during ${tool}: ${message}`);
+}
+
+/** The whole arguments of a call, or what each answer to a budget or a server means, with every character visible. */
 export function callText({ args, requester }: Pick<Approval, "args" | "requester">): string {
+  if (requester?.kind === "mcp") return showHidden(serverChoices(requester));
   if (requester) return choicesText(requester);
   const { command, ...others } = args;
   if (typeof command !== "string") return showHidden(JSON.stringify(args, null, 2));
@@ -27,7 +33,13 @@ export function callText({ args, requester }: Pick<Approval, "args" | "requester
   return showHidden(command + more);
 }
 
-function choicesText({ unit, once, run, day }: NonNullable<Approval["requester"]>): string {
+function serverChoices({ field }: McpRequester): string {
+  const once =
+    field === undefined ? "once: yes" : `once: only with ${field} as its text (gsv approvals allow ID TEXT)`;
+  return `${once}\ndeny: no`;
+}
+
+function choicesText({ unit, once, run, day }: BudgetRequester): string {
   const show = (amount: number) => {
     if (unit === "tokens") return `${amount} tokens`;
     return `$${(amount / 1_000_000).toFixed(amount !== 0 && amount < 100_000 ? 4 : 2)}`;

@@ -17,6 +17,13 @@ const resets = /^\/(new|reset|private)\b/i;
 /** A command may wait for earlier runs, ms. */
 const commandMs = 300_000;
 
+/** An answer to a request. `note`: a text that the request asks for. */
+export interface GivenAnswer {
+  decision: "allow" | "deny";
+  scope: AnswerScope;
+  note?: string;
+}
+
 /** What a session's model and thinking are. */
 export interface SessionModel {
   model: string;
@@ -111,9 +118,9 @@ export class ConsoleState {
   }
 
   /** Answers a request. The gateway refuses an answer to another call than the one that was shown. */
-  async answer({ id, hash }: Approval, decision: "allow" | "deny", scope: AnswerScope): Promise<void> {
+  async answer({ id, hash }: Approval, answer: GivenAnswer): Promise<void> {
     try {
-      await this.connection.request("approval.answer", { id, hash, decision, scope });
+      await this.connection.request("approval.answer", { id, hash, ...answer });
       this.#resolve(id);
     } catch (error) {
       this.conversation.value.note(`Not answered: ${(error as WireError).message}`, true);
