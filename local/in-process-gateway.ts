@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { createAgentHandler } from "../functions/agent/agent-handler.ts";
-import { createMcpHandler } from "../functions/mcp/mcp-handler.ts";
 import { createOpenaiHandler } from "../functions/openai/openai-handler.ts";
 import { createPageHandler } from "../functions/page/page-handler.ts";
 import { createSocketHandler } from "../functions/socket/socket-handler.ts";
@@ -132,11 +131,22 @@ function createFunctions(world: World, { dir }: Machine, ws: string): Record<Fun
     timer: { handler: createTimerHandler(world), ...stackFunctions.timer },
     agent: { handler: createAgentHandler(world), ...stackFunctions.agent },
     openai: { handler: createOpenaiHandler(world), ...stackFunctions.openai },
-    mcp: { handler: createMcpHandler(world), ...stackFunctions.mcp },
+    mcp: { handler: mcpHandler(world), ...stackFunctions.mcp },
     page: {
       handler: createPageHandler(() => pageFolder(join(dir, "page")), addresses),
       ...stackFunctions.page,
     },
+  };
+}
+
+/** The MCP function, which is loaded at its first request: its SDK would take a third of the start. */
+function mcpHandler(world: World): HostedFunction["handler"] {
+  let loaded: Promise<HostedFunction["handler"]> | undefined;
+  return async (event, context) => {
+    loaded ??= import("../functions/mcp/mcp-handler.ts").then(({ createMcpHandler }) =>
+      createMcpHandler(world),
+    );
+    return (await loaded)(event, context);
   };
 }
 
