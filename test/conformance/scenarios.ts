@@ -18,7 +18,13 @@ const thinking = { agent: agent({ isSlow: true }), before: sender("m0") };
 const extra = agent();
 
 const asks = [sender("ask1"), answer("allow"), answer("deny", "b")];
-const asksTwice = [sender("twice1"), answer("allow"), answer("deny", "b"), answer("allow", "c")];
+/** Two answers to one request, and one to the other. */
+const asksTwice = [
+  sender("twice1"),
+  answer("allow", "a", 0),
+  answer("deny", "b", 0),
+  answer("allow", "c", 1),
+];
 
 /** Explored completely in every test run. */
 export const quickScenarios: readonly Scenario[] = [
@@ -91,9 +97,14 @@ export const quickScenarios: readonly Scenario[] = [
 export const deepScenarios: readonly Scenario[] = [
   ...quickScenarios,
   scenario("two requests, an answer", { ...used, senders: [sender("twice1"), answer("allow")] }),
+  scenario(
+    "two requests, an answer, two crashes",
+    { ...used, senders: [sender("twice1"), answer("allow")] },
+    { crashes: 2 },
+  ),
   scenario("two requests, three answers", { ...used, senders: asksTwice }),
   scenario("a request, two crashes", { ...used, senders: asks }, { crashes: 2 }),
-  scenario("a request, a pause", { ...used, senders: asks, extraAgents: [extra] }, { pauses: 1 }),
+  scenario("a request, a pause", { ...used, senders: asks }, { pauses: 1 }),
   scenario("a request, a stop, a crash", { ...used, senders: [...asks, sender("/stop")] }, { crashes: 1 }),
   scenario("a reset, a failing call", { ...used, senders: [sender("/reset", "m1")] }, { failures: 1 }),
   scenario(

@@ -103,13 +103,17 @@ export function sender(...ids: string[]): Program {
   };
 }
 
-/** The owner's answer to every request that is open when it arrives; nothing if none is. */
-export function answer(decision: "allow" | "deny", by = "a"): Program {
+/**
+ * The owner's answer to every request that is open when it arrives; nothing if none is.
+ * @param of the index of the only request that it answers
+ */
+export function answer(decision: "allow" | "deny", by = "a", of?: number): Program {
   return {
-    name: `${decision} by ${by}`,
+    name: `${decision} by ${by}${of === undefined ? "" : ` to request ${of}`}`,
     async run(surroundings) {
       const intake = intakeOf(surroundings);
-      const open = await intake.table.query({ pk: "APPROVAL" });
+      const all = await intake.table.query({ pk: "APPROVAL" });
+      const open = of === undefined ? all : all.slice(of, of + 1);
       for (const [i, { sk: id }] of open.entries()) {
         surroundings.forget(open.slice(i).map(({ sk }) => sk));
         const given = { decision, by, scope: "once", at: intake.now() } as const;
