@@ -150,7 +150,11 @@ describe("the outbox", () => {
     // The gateway may still answer: a step that was interrupted waits before it is started again.
     for (let number = 0; number < 10; number++) {
       const params = { sessionKey: sessionOf(number), limit: 1000 };
-      const { sessionKey, messages } = await connection.request("session.preview", params);
+      // The last cut may show only now.
+      const { sessionKey, messages } = await until(
+        () => connection.request("session.preview", params).catch(() => undefined),
+        "the session is read",
+      );
       const session = await readSession(dev.cloud.world.table, sessionKey);
       const waiting = session?.inbox.map((entry) => ("text" in entry ? entry.text : entry.kind)) ?? [];
       const begun = userTexts(messages);
