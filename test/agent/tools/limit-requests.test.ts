@@ -4,6 +4,7 @@ import { listRequests, readRequest } from "../../../shared/approvals/requests.ts
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { AnswerScope, Approval } from "../../../shared/protocol/approvals.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
+import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import type { Origin } from "../../../shared/session/inbox-entry.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
 import { readBudgets } from "../../../shared/spend/budget-state.ts";
@@ -43,11 +44,16 @@ const nothingSpent = () => on.state.table.delete(dayKey(today()));
 
 const price = { input: 5, output: 25 };
 
+/** Where it is noon when the tests begin: they last no half day. */
+const ahead = 12 - new Date().getUTCHours();
+const userTimezone = `Etc/GMT${ahead >= 0 ? "-" : "+"}${Math.abs(ahead)}`;
+
 function limited(rule: Partial<Rule>): void {
   const { configuration } = on.bench;
   const rules = [{ id: "day", scope: "all", per: "day", usd: 0.01, atLimit: "ask", ...rule } as Rule];
   on.bench.configuration = {
     ...configuration,
+    userTimezone,
     model: { ...configuration.model, maxTokens: 2000 },
     budgets: { ...configuration.budgets, prices: { "openai-compatible/m": price }, rules },
   };
@@ -62,7 +68,7 @@ const group: Origin = {
 };
 
 const last = async () => textOf((await on.bench.live(on.sessionKey)).at(-1)!);
-const today = () => new Date(now()).toISOString().slice(0, 10);
+const today = () => localTime(now(), userTimezone).date;
 const states = async () =>
   (await listRequests(on.state.table, now(), 20, on.sessionKey)).map(({ state }) => state);
 const logged = async () => (await listDecisions(on.state.table, now(), 20, on.sessionKey)) as unknown[];
