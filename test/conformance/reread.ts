@@ -19,8 +19,8 @@ interface Reread {
 const sessionItem = itemName(metaKey(sessionKey));
 
 /**
- * The second reduction. Whoever answers, stops or ends a wait reads the session, and then writes it under a condition. The check
- * tries the two as one step. That is the same as all orders in which others write between them, if
+ * The second reduction. A process that answers, stops or ends a wait reads the session, and then writes it under a condition.
+ * The check tries the two as one step. That is the same as all orders in which others write between them, if
  *
  *   a write that still succeeds is the one that its process would make after reading again.
  *

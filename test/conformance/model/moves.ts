@@ -318,7 +318,7 @@ export class Moves {
     for (const move of first) moves.push({ ...move, what: `${what}; ${this.describe(move)}`, by: undefined });
   }
 
-  /** If no other move is left, a sweep continues what is left to do. */
+  /** If no other move is left, a sweep continues the remaining work. */
   private atRest(world: World, moves: Move[]): void {
     const { schedules, swept, clock } = world.outside;
     const isQuiet = world.crew.members.length === 0 && !schedules.some((one) => this.isDue(world, one));

@@ -62,8 +62,8 @@ const settings: Configuration = {
 /**
  * The table as a function sees it. The connected peers do not change, the scenarios' answers make no grants, and
  * no memories are extracted, so reading these is not a step of the check; nor is writing the log of decisions, which no decision reads. A request's own item keeps
- * its first contents: how it ended only decides what somebody is told whose answer comes too late, and an answer may come as
- * late as it likes.
+ * its first contents: how it ended only changes the reply to an answer that comes too late, and an answer may come at any
+ * time.
  */
 function tableOf({ table }: Surroundings): Table {
   const of = (pk: string) => (/^(PEER#|TOKEN$|DECISIONS#|POLICY$|EXTRACT#)/.test(pk) ? peers : table);
