@@ -1,6 +1,7 @@
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { Approval, Grant } from "../../../shared/protocol/approvals.ts";
 import type { CronJob } from "../../../shared/protocol/cron.ts";
+import type { McpProbe } from "../../../shared/protocol/mcp.ts";
 import type { Memory } from "../../../shared/protocol/memory-schemas.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { Method } from "../../../shared/protocol/methods.ts";
@@ -113,8 +114,29 @@ const grant: Grant = { id: hostile, scope: "always", agentId: hostile, ...call, 
 /** The result of `config.get` without a path. */
 export const hostileConfiguration: Results["config.get"] = { config: { ...defaults, systemPrompt: hostile } };
 
+const program: Results["program.get"] = {
+  ...{ name: hostile, clientId: hostile, redirectUri: hostile },
+  ...{ scopes: ["mcp"], until: time, approved: false },
+};
+const probe: McpProbe = { name: hostile, tools: 0, durationMs: 1 };
+
 /** A hostile result of each method that a command calls. */
 export const hostileResults: { [M in Method]?: Results[M] } = {
+  "mcp.add": probe,
+  "mcp.probe": probe,
+  "mcp.login": { address: hostile, until: time },
+  "mcp.login.finish": { status: "done", ...probe },
+  "mcp.list": {
+    servers: [{ name: hostile, url: hostile, enabled: true, class: hostile, auth: "none" }],
+    count: 1,
+  },
+  "mcp.tools": {
+    tools: [{ name: hostile, server: hostile, tool: hostile, class: hostile, description: hostile }],
+    count: 1,
+  },
+  "mcp.remove": { ok: true, removed: true },
+  "program.get": program,
+  "program.approve": program,
   "tools.list": { tools: [{ name: hostile, description: hostile, inputSchema: { type: "object" } }] },
   "tool.invoke": { result: { content: hostile } },
   "logs.get": { nodeId: hostile, lines: [hostile], count: 1, truncated: true },

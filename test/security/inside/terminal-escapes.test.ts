@@ -26,7 +26,7 @@ const ofOthers = ["\u0007", "\u0000", "\u001b]", "\u001b[2J", "\u001b[8m", "\u00
 /** The sequence with which the program erases a line of progress. */
 const ownErase = "\r\u001b[K";
 
-/** Commands that run until stopped, or change this machine. They print through the same code. */
+/** Commands that run until stopped, change this machine, or request nothing. They print through the same code. */
 const others = [
   "approvals watch",
   "admin",
@@ -39,6 +39,7 @@ const others = [
   "completion",
   "upgrade",
   "doctor",
+  "mcp config",
 ];
 
 /** Arguments of commands that do not accept arbitrary text, and options that prevent questions. */
@@ -79,6 +80,11 @@ const given: Record<string, string[]> = {
   "workspace clone": ["here"],
   "agent add": ["worker"],
   "agent remove": ["evil", "--yes"],
+  "mcp add": ["evil", "https://mcp.example"],
+  "mcp login": ["evil"],
+  "mcp probe": ["evil"],
+  "mcp remove": ["evil"],
+  "mcp approve": ["evil", "--yes"],
 };
 
 /** Commands that show no text of others. */
