@@ -202,7 +202,10 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", () => {
     await until(async () => !(await page.locator("[aria-label=Stop]").isVisible()), "all are answered");
     await page.reload();
     await page.waitForSelector("text=to old 39");
-    expect(await page.locator("article").count()).toBe(50);
+    // The newest 50, and those that the browser has kept from the turn before.
+    const shown = await page.locator("article").count();
+    expect(shown).toBeGreaterThanOrEqual(50);
+    expect(shown).toBeLessThan(80);
     await page.click("text=Show earlier messages");
     await until(async () => (await page.locator("article").count()) === 80, "all are shown");
     expect(await page.locator("article").first().textContent()).toContain("old 0");

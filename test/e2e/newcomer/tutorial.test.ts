@@ -52,7 +52,7 @@ async function start(command: string): Promise<void> {
 
 /** `doctor` exits with 0. Its line `ports` names the webhook's port. */
 async function doctor(command: string): Promise<void> {
-  [, port] = /^✓ ports .* ws \d+, webhook (\d+)$/m.exec(await succeed(newcomer, command)) ?? [];
+  [, port] = /^✓ ports .* ws \d+, webhook (\d+),/m.exec(await succeed(newcomer, command)) ?? [];
   expect(port).toBeDefined();
 }
 

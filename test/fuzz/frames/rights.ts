@@ -56,6 +56,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "workspace.read",
     ],
     ...["session.export", "session.import", "session.search"],
+    ...["mcp.list", "mcp.tools", "mcp.probe"],
     ...["object.list", "object.get", "object.history", "object.diff"],
     ...[
       "workspace.write",

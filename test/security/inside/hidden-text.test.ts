@@ -54,8 +54,9 @@ describe("a request", () => {
 
 describe("a skill", () => {
   it.each(cases)("with %s is shown with it, and refused", (_, character) => {
-    const files = [{ path: "SKILL.md", content: `Make tea.${character}` }];
-    const skill = { document: { description: "tea" }, files, left: [] } as never;
+    const text = `Make tea.${character}`;
+    const files = [{ path: "SKILL.md", body: Buffer.from(text), text }];
+    const skill = { document: { description: "tea", proposal: {} }, files, left: [] } as never;
     expect(preview({ skill, agentId: "main", name: "tea" })).toContain(`Make tea.${marked(character)}`);
     expect(() => refuseHidden(skill)).toThrow(marked(character));
   });

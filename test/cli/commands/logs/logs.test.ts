@@ -6,6 +6,7 @@ import { Context } from "../../../../cli/app/context.ts";
 import type { GlobalOptions } from "../../../../cli/app/options.ts";
 import { showGatewayLogs } from "../../../../cli/commands/logs/gateway-logs.ts";
 import { followNodeLog, linesAfter } from "../../../../cli/commands/logs/logs-command.ts";
+import { functionNames } from "../../../../infra/permissions.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
@@ -129,7 +130,7 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
     expect(code).toBe(0);
     expect(stdout).toBe("agent   2026-11-22T10:00:01 one\nsocket  2026-11-22T10:00:02 two\n");
     const how = "--since 600s --format short --region eu-central-1";
-    const groups = ["agent", "socket", "timer", "webhook"].map((name) => `/aws/lambda/gsv-prod-${name}`);
+    const groups = [...functionNames].sort().map((name) => `/aws/lambda/gsv-prod-${name}`);
     expect(calls()).toEqual(groups.map((group) => `logs tail ${group} ${how}`));
   });
 
