@@ -61,7 +61,8 @@ export class Ledger {
     if (closing) this.#closing = { paid: closing, found: closing };
     // Its call was interrupted: nobody knows what it cost.
     if (this.#paid?.hold) this.charge(this.#paid.hold, interruptedKey(this.#paid.hold));
-    this.#found = this.#paid ?? nothingFound;
+    // Its writer may have counted further from the number that it had stored, so this charge must not count here.
+    this.#found = this.#paid ? { ...this.#paid, n: paid?.n ?? 0 } : nothingFound;
   }
 
   /** What a commit of the session has to store; undefined when it is stored. */

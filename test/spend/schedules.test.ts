@@ -18,6 +18,13 @@ it("a day's sum equals what the sessions know, and nothing is spent beyond a lim
   expect(crashes).toBeGreaterThan(schedules);
 });
 
+it.each([15_538, 17_581, 19_002, 19_100])(
+  "schedule %i: a reservation that two later holders found is counted, although both numbered their charges alike",
+  async (seed) => {
+    expect((await runSchedule(seed)).problems).toEqual([]);
+  },
+);
+
 it.each<Fault>(["no epoch", "half of an interrupted call", "plain add"])(
   "the schedules find the fault: %s",
   async (fault) => {
