@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
+import { bindPeer, dropConnection, openConnection } from "../../shared/peers/registry.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
+import { recordResult } from "../../shared/session/calls.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { requestStop } from "../../shared/session/stop.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
-import type { ModelServer } from "../support/models/scripted-model.ts";
+import type { ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";
 import { type Bench, immortal, Killed, openBench } from "./bench.ts";
 
@@ -14,9 +16,10 @@ let model: ModelServer;
 let bench: Bench;
 let key: string;
 let sessions = 0;
+let replies: Reply[] = [];
 beforeAll(async () => {
   state = await startState();
-  model = await startOpenAiServer(() => ({ text: "the answer" }));
+  model = await startOpenAiServer(() => replies.shift() ?? { text: "the answer" });
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
 });
 beforeEach(async () => {
@@ -103,5 +106,57 @@ describe("a message whose process is killed at every start", () => {
       expect(await said()).toEqual(["hello", "[stopped by the user before an answer]"]);
       expect(await runOf()).toBeUndefined();
     },
+  );
+});
+
+const now = () => Date.now() + bench.later;
+
+async function connectNode(connectionId: string): Promise<void> {
+  const record = { connectionId, openedAt: now() };
+  await openConnection(state.table, record);
+  await bindPeer(state.table, record, {
+    ...{ id: "pi", mode: "node", connectionId, tokenId: "t", version: "1", platform: "linux" },
+    ...{
+      tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
+      connectedAt: now(),
+    },
+  });
+}
+
+it("a call to a node that was gone ends when the node returns after a kill, whichever call the kill interrupts", async () => {
+  const ended: string[] = [];
+  let isKilled = true;
+  for (let left = 0; isKilled; left++) {
+    key = `agent:main:returned-${left}`;
+    await connectNode(`pi-${left}-a`);
+    await bench.submit(key, { id: "a", at: 1, origin: { kind: "client" }, kind: "message", text: "hello" });
+    await bench.invoke(key);
+    await dropConnection(state.table, `pi-${left}-a`, now());
+    bench.later += minuteMs;
+    replies = [{ toolCalls: [{ name: "pi__probe", arguments: {} }] }];
+    await bench.submit(key, { id: "b", at: 2, origin: { kind: "client" }, kind: "message", text: "look" });
+    const life = { ...immortal(), left };
+    isKilled = !(await bench.invoke(key, life));
+    await connectNode(`pi-${left}-b`);
+    for (let starts = 0; starts < 2; starts++) {
+      bench.later += minuteMs;
+      const { pending = {} } = (await runOf()) ?? {};
+      for (const callId of Object.keys(pending)) {
+        const { runId, step } = (await runOf())!;
+        await recordResult(
+          state,
+          { sessionKey: key, runId, step, callId },
+          "pi",
+          { result: "seen" },
+          Date.now(),
+        );
+      }
+      await bench.invoke(key);
+    }
+    expect([left, await runOf()]).toEqual([left, undefined]);
+    ended.push(...(await bench.live(key)).filter(({ role }) => role === "toolResult").map(textOf));
+  }
+  expect(new Set(ended.map((text) => text.replace(/ since .*/, "")))).toContain(
+    "Error: not run: it could not be sent when you called it. Call it again if it is still needed.",
   );
 });

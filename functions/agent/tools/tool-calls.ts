@@ -45,6 +45,8 @@ export type PlannedCall = { call: ToolCallBlock; address: CallAddress; decision?
 const cutOffText =
   "not run: your reply was cut off at its token limit, and the arguments may be incomplete. Ask for less at a time.";
 
+const notSentText = "not run: it could not be sent when you called it. Call it again if it is still needed.";
+
 /**
  * Plans for each call what carries it out: a node, a session or the gateway. An impossible call gets an error.
  * @param calls the calls of the reply that are not done yet
@@ -226,7 +228,10 @@ export async function carryOutCalls(
 ): Promise<void> {
   const isPending = ({ call }: PlannedCall) => Object.hasOwn(run.pending, call.id);
   const sent = planned.map(async (one) => {
-    if (one.by !== "node" || !isPending(one)) return;
+    // When the reply was committed, something else had to carry it out, which nothing waits for: its node was not connected.
+    if ((one.by === "node" || one.by === "remote" || one.by === "owner") && !isPending(one))
+      return void (await putOutcome(agent, one.address, { error: notSentText, origins: [] }, agent.now()));
+    if (one.by !== "node") return;
     const outcome = await one.node.start(run.pending[one.call.id]?.process);
     if (!outcome && one.node.tool !== undefined) {
       const { agentId } = turn;
