@@ -39,6 +39,10 @@ export const read = { name: "gsv__ReadFile", arguments: { path: "" } };
 export const tool = (name: string) => ({ name, description: "", inputSchema: { type: "object" } });
 let sessions = 0;
 
+/** Where it is noon when the tests begin. They last no half day, so no midnight ends the sums of their day. */
+const ahead = 12 - new Date().getUTCHours();
+export const userTimezone = `Etc/GMT${ahead >= 0 ? "-" : "+"}${Math.abs(ahead)}`;
+
 /** Starts the bench for the tests of a file. */
 export function useApprovalBench(): void {
   let model: ModelServer;
@@ -46,6 +50,7 @@ export function useApprovalBench(): void {
     on.state = await startState();
     model = await startOpenAiServer(async () => on.replies.shift() ?? { text: "done" });
     on.bench = openBench(on.state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+    on.bench.configuration = { ...on.bench.configuration, userTimezone };
     await connect("pi", "node");
     await connect("laptop", "client");
   });

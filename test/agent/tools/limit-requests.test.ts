@@ -25,6 +25,7 @@ import {
   runOf,
   say,
   useApprovalBench,
+  userTimezone,
 } from "./approval-bench.ts";
 
 const budgetOf = (request: Partial<Approval> | undefined) =>
@@ -44,16 +45,11 @@ const nothingSpent = () => on.state.table.delete(dayKey(today()));
 
 const price = { input: 5, output: 25 };
 
-/** Where it is noon when the tests begin: they last no half day. */
-const ahead = 12 - new Date().getUTCHours();
-const userTimezone = `Etc/GMT${ahead >= 0 ? "-" : "+"}${Math.abs(ahead)}`;
-
 function limited(rule: Partial<Rule>): void {
   const { configuration } = on.bench;
   const rules = [{ id: "day", scope: "all", per: "day", usd: 0.01, atLimit: "ask", ...rule } as Rule];
   on.bench.configuration = {
     ...configuration,
-    userTimezone,
     model: { ...configuration.model, maxTokens: 2000 },
     budgets: { ...configuration.budgets, prices: { "openai-compatible/m": price }, rules },
   };

@@ -19,11 +19,12 @@ import {
   runOf,
   say,
   useApprovalBench,
+  userTimezone,
 } from "./approval-bench.ts";
 
 useApprovalBench();
 
-const day = () => readDay(on.state.table, localTime(now(), "UTC").date);
+const day = () => readDay(on.state.table, localTime(now(), userTimezone).date);
 
 /** The calls that today's report has completely. */
 async function reported(): Promise<number> {
