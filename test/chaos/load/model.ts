@@ -147,7 +147,7 @@ export function isLoss(text: string): boolean {
   const known = [
     ...["the tool did not answer in time", "Node not connected: ", "Node does not read its messages: "],
     ...["the machine disconnected during the call", "the node on the machine restarted during the call"],
-    "interrupted; ",
+    ...["interrupted; ", "not run: it could not be sent when you called it"],
   ];
   return (
     known.some((reason) => text.startsWith(`Error: ${reason}`)) ||
