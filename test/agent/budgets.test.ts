@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
-import { addDays } from "../../shared/runtime/zoned-time.ts";
+import { addDays, localTime } from "../../shared/runtime/zoned-time.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readDay } from "../../shared/spend/day-view.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
 import { spend } from "../support/spent-day.ts";
 import { type MemoryState, startState } from "../support/state.ts";
-import { type Bench, openBench } from "./bench.ts";
+import { type Bench, openBench, userTimezone } from "./bench.ts";
 
 let server: ModelServer;
 let state: MemoryState;
@@ -20,6 +20,7 @@ afterAll(() => server?.close());
 beforeEach(async () => {
   state = await startState();
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: server.url, maxTokens: 2000 });
+  bench.configuration.userTimezone = userTimezone;
 });
 
 const rule = (fields: Partial<Configuration["budgets"]["rules"][number]>) =>
@@ -41,7 +42,7 @@ async function say(key: string, more: { role?: "guest" } = {}): Promise<string> 
   return textOf((await bench.live(key)).at(-1)!);
 }
 
-const today = () => new Date(Date.now() + bench.later).toISOString().slice(0, 10);
+const today = () => localTime(Date.now() + bench.later, userTimezone).date;
 const spent = async () => (await readDay(state.table, today())).sums.all ?? 0;
 
 it("after a turn the day's sum is what the call cost, and nothing is reserved", async () => {

@@ -15,7 +15,7 @@ import type { TimerEvent } from "../../../shared/world/world.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
 import { type State, startState } from "../../support/state.ts";
-import { type Bench, immortal, Killed, type Life, mortal, openBench } from "../bench.ts";
+import { type Bench, immortal, Killed, type Life, mortal, openBench, userTimezone } from "../bench.ts";
 
 interface ApprovalBench {
   state: State;
@@ -38,10 +38,6 @@ export const write = { name: "gsv__WriteFile", arguments: { path: "asked.md", co
 export const read = { name: "gsv__ReadFile", arguments: { path: "" } };
 export const tool = (name: string) => ({ name, description: "", inputSchema: { type: "object" } });
 let sessions = 0;
-
-/** Where it is noon when the tests begin. They last no half day, so no midnight ends the sums of their day. */
-const ahead = 12 - new Date().getUTCHours();
-export const userTimezone = `Etc/GMT${ahead >= 0 ? "-" : "+"}${Math.abs(ahead)}`;
 
 /** Starts the bench for the tests of a file. */
 export function useApprovalBench(): void {

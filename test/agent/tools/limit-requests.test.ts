@@ -10,7 +10,7 @@ import { requestStop } from "../../../shared/session/stop.ts";
 import { readBudgets } from "../../../shared/spend/budget-state.ts";
 import { dayKey, readDay } from "../../../shared/spend/day-view.ts";
 import { spend } from "../../support/spent-day.ts";
-import { immortal } from "../bench.ts";
+import { immortal, userTimezone } from "../bench.ts";
 import {
   answer,
   approving,
@@ -25,7 +25,6 @@ import {
   runOf,
   say,
   useApprovalBench,
-  userTimezone,
 } from "./approval-bench.ts";
 
 const budgetOf = (request: Partial<Approval> | undefined) =>

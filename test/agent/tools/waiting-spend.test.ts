@@ -5,7 +5,7 @@ import { recordResult } from "../../../shared/session/calls.ts";
 import { entryOf, readDay } from "../../../shared/spend/day-view.ts";
 import { entryName } from "../../../shared/spend/entry-name.ts";
 import { readPaid } from "../../../shared/spend/paid.ts";
-import { immortal } from "../bench.ts";
+import { immortal, userTimezone } from "../bench.ts";
 import {
   answer,
   approving,
@@ -19,7 +19,6 @@ import {
   runOf,
   say,
   useApprovalBench,
-  userTimezone,
 } from "./approval-bench.ts";
 
 useApprovalBench();
