@@ -15,6 +15,12 @@ const timeoutMs = 15_000;
 /** Max pages that are read. */
 const maxPages = 200;
 
+/**
+ * This module, which is also the program of the process and of the thread. Destructured, because the build of a checkout replaces
+ * the words `import.meta.url` by the address of the source.
+ */
+const { url: self } = import.meta;
+
 /** Argument of the process, and its exit code when it needs too much memory. */
 const role = "read-pdf";
 const tooLarge = 3;
@@ -35,8 +41,7 @@ interface Task {
  */
 export function pdfText(pdf: Buffer, max: number, signal?: AbortSignal): Promise<Read> {
   return new Promise((done) => {
-    // This module is also the program of the process and of the thread.
-    const child = fork(fileURLToPath(import.meta.url), [role], {
+    const child = fork(fileURLToPath(self), [role], {
       // No credentials for code that reads a file of a stranger.
       ...{ env: {}, serialization: "advanced", stdio: ["ignore", "ignore", "ignore", "ipc"] },
     });
@@ -65,7 +70,7 @@ export function pdfText(pdf: Buffer, max: number, signal?: AbortSignal): Promise
 /** The process: starts the thread, and watches its memory. */
 function watchThread(task: Task): void {
   const before = process.memoryUsage.rss();
-  const worker = new Worker(new URL(import.meta.url), {
+  const worker = new Worker(new URL(self), {
     ...{ workerData: task, env: {} },
     resourceLimits: { maxOldGenerationSizeMb: maxGrowthMb, maxYoungGenerationSizeMb: 16 },
   });

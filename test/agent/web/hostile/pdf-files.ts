@@ -52,6 +52,9 @@ const onePage = (
     trailer,
   );
 
+/** A file of one page that says `Hello from a PDF`. */
+export const helloPdf = () => onePage(stream(text));
+
 const mega = 1024 * 1024;
 /** Compressed blank space. */
 const blank = (size: number) => deflateSync(Buffer.alloc(size * mega, " "), { level: 1 });
