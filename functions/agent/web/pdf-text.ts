@@ -60,7 +60,9 @@ export function pdfText(pdf: Buffer, max: number, signal?: AbortSignal): Promise
     child.on("message", (read) => end(read as Read));
     child.on("error", () => end({ error: "no process could be started for the PDF" }));
     child.on("exit", (code) =>
-      end({ error: code === tooLarge ? "the PDF needs too much memory" : "the PDF is damaged" }),
+      end({
+        error: code === tooLarge ? "the PDF needs too much memory" : "the process that reads the PDF failed",
+      }),
     );
     child.send({ pdf, max } satisfies Task, () => {});
     if (signal?.aborted) stop();
