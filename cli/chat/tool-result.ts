@@ -1,3 +1,4 @@
+import { isRecord } from "../../shared/protocol/is-record.ts";
 import { commandResult } from "../../shared/session/result-message.ts";
 import { pairs } from "../app/columns.ts";
 
@@ -31,7 +32,7 @@ export function parsed(text: string): unknown {
 
 function plainText(result: unknown): string {
   if (typeof result === "string") return result;
-  if (!isObject(result)) return JSON.stringify(result, null, 2) ?? "";
+  if (!isRecord(result)) return JSON.stringify(result, null, 2) ?? "";
   const { content, matches, ok, error } = result;
   if (ok === false && typeof error === "string") return error;
   if (ok === true && "result" in result) return toolResultText(result.result);
@@ -46,17 +47,13 @@ function plainText(result: unknown): string {
 
 /** Formats a match of Glob (a path) or of Grep. */
 function matchText(match: unknown): string {
-  if (!isObject(match)) return String(match);
+  if (!isRecord(match)) return String(match);
   const { path, line, content } = match;
   return path === undefined ? JSON.stringify(match) : `${path}:${line}: ${content}`;
 }
 
 function blockText(block: unknown): string {
-  if (!isObject(block)) return String(block);
+  if (!isRecord(block)) return String(block);
   if (typeof block.text === "string") return block.text;
   return block.type === "image" ? `(image, ${block.mimeType})` : JSON.stringify(block);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
-export type JsonRecord = Record<string, unknown>;
+import { isRecord } from "../../shared/protocol/is-record.ts";
 
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export { isRecord };
+
+export type JsonRecord = Record<string, unknown>;
 
 /** Parses a JSON object. Returns undefined for any other text. */
 export function parseRecord(text: string): JsonRecord | undefined {

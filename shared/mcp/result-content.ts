@@ -1,5 +1,6 @@
 import { shownImageTypes } from "../media/image-format.ts";
 import { essenceOf } from "../media/media-types.ts";
+import { isRecord } from "../protocol/is-record.ts";
 
 /** Max characters of text, and images, of one result. The rest is left out, and the result says so. */
 const maxText = 100_000;
@@ -11,15 +12,13 @@ const maxName = 500;
 
 type Block = { type: "text"; text: string } | { type: "image"; mimeType: string; data: string };
 
-type Fields = Record<string, unknown>;
-
 /**
  * A result of `tools/call` as the outcome of a call: text, and images as base64, which `recordResult` stores. Audio, other files and
  * links become notes. Structured content is shown only if there is no text: servers repeat it there. Never throws, whatever a server
  * sends.
  */
 export function outcomeOf(result: unknown): { result: { content: Block[] } } | { error: string } {
-  const { content, structuredContent, isError } = isFields(result) ? result : {};
+  const { content, structuredContent, isError } = isRecord(result) ? result : {};
   const blocks = (Array.isArray(content) ? content : []).map(toBlock);
   const isSilent = !blocks.some((block) => block.type === "text");
   if (isSilent && structuredContent !== undefined)
@@ -35,7 +34,7 @@ export function outcomeOf(result: unknown): { result: { content: Block[] } } | {
 }
 
 function toBlock(block: unknown): Block {
-  if (!isFields(block)) return text("[unreadable content]");
+  if (!isRecord(block)) return text("[unreadable content]");
   switch (block.type) {
     case "text":
       return text(String(block.text ?? ""));
@@ -60,7 +59,7 @@ function toImage(data: unknown, mimeType: unknown): Block {
 }
 
 function toResource(resource: unknown): Block {
-  const { uri, mimeType, text: content, blob } = isFields(resource) ? resource : {};
+  const { uri, mimeType, text: content, blob } = isRecord(resource) ? resource : {};
   if (typeof content === "string") return text(`${note("resource", [uri, mimeType]).text}\n${content}`);
   if (String(mimeType).startsWith("image/")) return toImage(blob, mimeType);
   return note("resource", [uri, mimeType, sizeOf(blob)]);
@@ -104,8 +103,4 @@ function plain(fact: string): string {
 
 function sizeOf(base64: unknown): string {
   return typeof base64 === "string" ? `${Math.floor((base64.length * 3) / 4)} bytes` : "";
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "../protocol/is-record.ts";
 import { McpFault, wordsOf } from "./mcp-fault.ts";
 
 /** The extension by which a server answers a call with a task (MCP 2026-07-28, SEP-2663). */
@@ -17,16 +18,14 @@ export type RemoteTask = { taskId: string; pollMs: number } & (
   | { status: "failed" | "cancelled"; reason: string }
 );
 
-type Fields = Record<string, unknown>;
-
 /** Whether the result of a call is a task. */
 export function isTaskResult(result: unknown): boolean {
-  return isFields(result) && result.resultType === "task";
+  return isRecord(result) && result.resultType === "task";
 }
 
 /** A task as `tools/call` or `tasks/get` describes it. @throws McpFault when it describes none */
 export function toTask(result: unknown): RemoteTask {
-  const { taskId, status, pollIntervalMs, ...rest } = isFields(result) ? result : {};
+  const { taskId, status, pollIntervalMs, ...rest } = isRecord(result) ? result : {};
   if (typeof taskId !== "string" || taskId === "" || taskId.length > 1000)
     throw new McpFault("the server described a task without an id: tell its operator");
   const asked = typeof pollIntervalMs === "number" && pollIntervalMs > 0 ? pollIntervalMs : defaultPollMs;
@@ -38,7 +37,7 @@ export function toTask(result: unknown): RemoteTask {
       return { ...task, status, result: rest.result };
     case "failed":
     case "cancelled": {
-      const { message: said } = isFields(rest.error) ? rest.error : {};
+      const { message: said } = isRecord(rest.error) ? rest.error : {};
       return {
         ...task,
         status,
@@ -46,12 +45,8 @@ export function toTask(result: unknown): RemoteTask {
       };
     }
     case "input_required":
-      return { ...task, status, requests: isFields(rest.inputRequests) ? rest.inputRequests : {} };
+      return { ...task, status, requests: isRecord(rest.inputRequests) ? rest.inputRequests : {} };
     default:
       return { ...task, status: "working", ...(message === undefined ? {} : { message }) };
   }
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "../protocol/is-record.ts";
 import { isNestedDeeper } from "../protocol/schemas.ts";
 import { maxSchemaLevels, schemaFault } from "../protocol/tool-schema.ts";
 
@@ -20,7 +21,7 @@ export interface OfferedSchema {
  * the schema of the argument `input`. One that they refuse also there accepts any object: the server checks it.
  */
 export function offerSchema(given: unknown): OfferedSchema {
-  const { $schema: _dialect, ...rest } = isFields(given) ? given : {};
+  const { $schema: _dialect, ...rest } = isRecord(given) ? given : {};
   const own = { ...rest, ...(Object.hasOwn(rest, "type") ? {} : { type: "object" }) };
   if (schemaFault(own) === undefined) return { schema: own, isWrapped: false };
   const accepted = { schema: { type: "object", additionalProperties: true }, isWrapped: false };
@@ -36,13 +37,13 @@ export function offerSchema(given: unknown): OfferedSchema {
 /** The arguments as the server expects them. A model that left the wrapper out is understood, too. */
 export function unwrapArguments(isWrapped: boolean, args: Fields): Fields {
   const inner = isWrapped && Object.hasOwn(args, wrapper) ? args[wrapper] : undefined;
-  return isFields(inner) ? inner : args;
+  return isRecord(inner) ? inner : args;
 }
 
 /** A schema whose references to itself still lead to the same place after it was moved into `place`. */
 function moveReferences(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(moveReferences);
-  if (!isFields(schema)) return schema;
+  if (!isRecord(schema)) return schema;
   return Object.fromEntries(
     Object.entries(schema).map(([name, value]) => [
       name,
@@ -51,8 +52,4 @@ function moveReferences(schema: unknown): unknown {
         : moveReferences(value),
     ]),
   );
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
+import { isRecord } from "./is-record.ts";
 import { isNestedDeeper } from "./schemas.ts";
 
 /** Largest input schema of one tool, in bytes of JSON. */
@@ -39,7 +40,7 @@ export function schemaFault(schema: Fields): string | undefined {
   if (field(schema, "type") !== "object") return 'expected "type": "object" at the top';
   const refused = refusedAtTop.find((keyword) => Object.hasOwn(schema, keyword));
   if (refused !== undefined) return `${refused} at the top; model providers reject it there`;
-  const names = Object.keys(isFields(schema.properties) ? schema.properties : {});
+  const names = Object.keys(isRecord(schema.properties) ? schema.properties : {});
   const strange = names.find((name) => !argumentName.test(name));
   if (strange !== undefined)
     return `properties: the name ${JSON.stringify(strange.slice(0, 64))}; expected letters, digits, _, . and -, at most 64`;
@@ -49,7 +50,7 @@ export function schemaFault(schema: Fields): string | undefined {
 /** The first fault of a schema or of a schema inside it, with its place. */
 function faultIn(schema: unknown, place: string): string | undefined {
   if (typeof schema === "boolean" && place !== "") return undefined;
-  if (!isFields(schema)) return `${place}expected a schema`;
+  if (!isRecord(schema)) return `${place}expected a schema`;
   return faultOf(schema, place) ?? first(schemasIn(schema, place), ([at, one]) => faultIn(one, `${at}: `));
 }
 
@@ -67,7 +68,7 @@ function faultOf(schema: Fields, place: string): string | undefined {
     return `${place}$ref: expected a place in the same schema, #/…`;
   const list = inner.list.find((name) => Object.hasOwn(schema, name) && !Array.isArray(schema[name]));
   if (list !== undefined) return `${place}${list}: expected a list`;
-  const named = inner.named.find((name) => Object.hasOwn(schema, name) && !isFields(schema[name]));
+  const named = inner.named.find((name) => Object.hasOwn(schema, name) && !isRecord(schema[name]));
   return named === undefined ? undefined : `${place}${named}: expected an object`;
 }
 
@@ -95,10 +96,6 @@ function first<T>(values: readonly T[], faultFor: (value: T) => string | undefin
 
 function field(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isTexts(value: unknown): boolean {

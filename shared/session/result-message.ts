@@ -1,4 +1,5 @@
 import type { RunToolResult } from "../protocol/events.ts";
+import { isRecord } from "../protocol/is-record.ts";
 import type { ImageBlock, TextBlock, ToolCallBlock, ToolResultMessage } from "../protocol/messages.ts";
 import type { CallOutcome } from "./calls.ts";
 
@@ -114,8 +115,4 @@ function failureOf({ timedOut, signal, exitCode }: Record<string, unknown>): str
   if (timedOut === true) return "timed out";
   if (typeof signal === "string") return signal;
   return typeof exitCode === "number" ? `exit ${exitCode}` : "failed";
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import { requestBy } from "../../../shared/approvals/requester.ts";
 import { countOpen, pendingRequest } from "../../../shared/approvals/requests.ts";
 import { wordsOf } from "../../../shared/mcp/mcp-fault.ts";
 import type { ApprovalAnswer, McpRequester } from "../../../shared/protocol/approvals.ts";
+import { isRecord } from "../../../shared/protocol/is-record.ts";
 import type { CallAddress } from "../../../shared/session/call-address.ts";
 import { type PendingCall, type RemoteCall, wordsRead } from "../../../shared/session/run.ts";
 import { isSuperseded } from "../../../shared/session/waiting.ts";
@@ -14,8 +15,6 @@ import { maxOpen, requestEnd } from "../tools/request-limits.ts";
 
 /** Max bytes of what a server wants back with the answer: the session's item stores it. */
 const maxState = 20_000;
-
-type Fields = Record<string, unknown>;
 
 /** A server's questions. `state`: what it wants back; `taskId`: the task that waits for the answer. */
 export interface ServerQuestion {
@@ -87,17 +86,17 @@ function askedOf(
   requests: Record<string, unknown>,
 ): Pick<McpRequester, "message" | "keys" | "field"> | { error: string } {
   const keys = Object.keys(requests);
-  const forms = Object.values(requests).map((one) => (isFields(one) ? one : {}));
+  const forms = Object.values(requests).map((one) => (isRecord(one) ? one : {}));
   if (keys.length === 0 || keys.length > 5 || forms.some(({ method }) => method !== "elicitation/create"))
     return { error: "asks for something that nobody can answer here" };
-  const params = forms.map((one) => (isFields(one.params) ? one.params : {}));
+  const params = forms.map((one) => (isRecord(one.params) ? one.params : {}));
   const message = params
     .map(({ message: said, url }) =>
       wordsOf([said, url].filter((part) => typeof part === "string").join(" ")),
     )
     .join(" · ");
   const fields = params.flatMap(({ requestedSchema: schema }) =>
-    isFields(schema) && isFields(schema.properties) ? Object.keys(schema.properties) : [],
+    isRecord(schema) && isRecord(schema.properties) ? Object.keys(schema.properties) : [],
   );
   if (fields.length > 1)
     return {
@@ -130,8 +129,4 @@ function fieldValue(note = ""): unknown {
   if (/^(?:yes|true)$/i.test(note)) return true;
   if (/^(?:no|false)$/i.test(note)) return false;
   return /^-?\d{1,15}(?:\.\d{1,10})?$/.test(note) ? Number(note) : note;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@ import { type NodeCall, nodeCallFrame } from "../../../shared/peers/node-call.ts
 import { forgetPeer, readPeer } from "../../../shared/peers/registry.ts";
 import type { Approval } from "../../../shared/protocol/approvals.ts";
 import { maxFrameBytes } from "../../../shared/protocol/frames.ts";
+import { isRecord } from "../../../shared/protocol/is-record.ts";
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { answererOf } from "../../../shared/session/asked-session.ts";
@@ -88,10 +89,6 @@ export async function planCalls(
     return { call, address, by: "node", node };
   });
   return Promise.all(planned);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function sentToNode(
