@@ -21,7 +21,7 @@ import { createHistory } from "./context/history.ts";
 import { createPromptCache } from "./context/prompt-cache.ts";
 import { createPromptSource } from "./context/prompt-source.ts";
 import { createFetchAttachment } from "./fetch-attachment.ts";
-import { createRemoteTools } from "./mcp/remote-tools.ts";
+import { createRemoteTools } from "./mcp/lazy-remote-tools.ts";
 import { createMediaCache } from "./model/media-cache.ts";
 import { createCallModel } from "./model/model.ts";
 import { createTranscribe } from "./model/transcription.ts";

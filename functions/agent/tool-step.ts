@@ -1,6 +1,6 @@
 import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
-import { havingRead, isSent, nextStep, type Run, startSteps } from "../../shared/session/run.ts";
+import { havingRead, isSent, nextStep, type Run, startSteps, tasksOf } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
 import { isSetAside, requestsOf, waitingRequests } from "../../shared/session/waiting.ts";
 import { set } from "../../shared/world/expression.ts";
@@ -9,7 +9,6 @@ import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts"
 import { loadContext } from "./context/model-request.ts";
 import { limitStep } from "./limit-step.ts";
 import { foundAfter } from "./mcp/offer-tools.ts";
-import { pollRemote } from "./mcp/remote-calls.ts";
 import { callsDeadline } from "./model-step.ts";
 import { unannounced } from "./reply/delivery.ts";
 import { failStep, releaseForCalls } from "./reply-step.ts";
@@ -87,7 +86,10 @@ export async function toolStep(
       resumeCalls(agent, writer, peers, again, reply, open),
     );
   if (isWaiting) {
-    await pollRemote(agent, writer, run);
+    if (tasksOf(run).length > 0) {
+      const { pollRemote } = await import("./mcp/remote-calls.ts");
+      await pollRemote(agent, writer, run);
+    }
     await askAgain(agent, writer, peers, run, reply);
     return releaseForCalls(writer);
   }

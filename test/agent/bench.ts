@@ -3,7 +3,7 @@ import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
 import { createPromptCache } from "../../functions/agent/context/prompt-cache.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
-import { createRemoteTools } from "../../functions/agent/mcp/remote-tools.ts";
+import { createRemoteTools } from "../../functions/agent/mcp/lazy-remote-tools.ts";
 import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
 import { createCallModel, type Wait } from "../../functions/agent/model/model.ts";
 import type { CallModel } from "../../functions/agent/model/model-call.ts";

@@ -4,7 +4,7 @@ import { createHistory } from "../../functions/agent/context/history.ts";
 import { createPromptCache } from "../../functions/agent/context/prompt-cache.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
-import { createRemoteTools } from "../../functions/agent/mcp/remote-tools.ts";
+import { createRemoteTools } from "../../functions/agent/mcp/lazy-remote-tools.ts";
 import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";
 import { createReminders } from "../../functions/agent/self/reminders.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";

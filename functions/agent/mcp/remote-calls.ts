@@ -5,12 +5,13 @@ import { webOrigin } from "../../../shared/origins/origins.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import type { CallAddress } from "../../../shared/session/call-address.ts";
 import { type CallOutcome, recordResult, schedulePoll } from "../../../shared/session/calls.ts";
-import { type PendingCall, type RemoteCall, type Run, tasksOf } from "../../../shared/session/run.ts";
+import { type RemoteCall, type Run, tasksOf } from "../../../shared/session/run.ts";
 import { set } from "../../../shared/world/expression.ts";
 import type { ItemValue } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import type { RemotePlan } from "../tools/native/native-tool.ts";
+import { answererOf } from "./pending-remote.ts";
 import { askQuestion, type ServerQuestion } from "./server-questions.ts";
 
 /** A planned call of a server's tool. */
@@ -20,15 +21,6 @@ export interface RemoteCalls {
 }
 
 type Writer = Pick<SessionWriter, "interrupted" | "commit" | "state" | "sessionKey" | "untold">;
-
-/** The node of a call that waits for a server: no node has such an id. */
-const answererOf = (server: string): string => `mcp/${server}`;
-
-/** A call as the run waits for it. @param now epoch ms */
-export function pendingRemote({ tool, deadlineMs }: RemotePlan, name: string, now: number): PendingCall {
-  const { server } = tool;
-  return { nodeId: answererOf(server), tool: name, remote: { server, until: now + deadlineMs } };
-}
 
 /**
  * Sends calls to their servers, in parallel. An answer is recorded at once. A task is noted in the session, which is then released:
@@ -210,20 +202,8 @@ async function note(
   if (state.run) await schedulePoll(agent, sessionKey, state.run);
 }
 
-/** Asks servers to cancel the tasks of a run, or of these calls. Does not throw. @returns the ids of the calls whose server accepted that */
-export async function cancelTasks(
-  agent: Agent,
-  run: Run,
-  only?: ReadonlySet<string>,
-): Promise<ReadonlySet<string>> {
-  const told = Object.entries(run.pending).map(async ([callId, { remote }]) => {
-    const isMeant = remote?.taskId !== undefined && only?.has(callId) !== false;
-    return isMeant && (await cancelTask(agent, remote.server, remote.taskId ?? "")) ? [callId] : [];
-  });
-  return new Set((await Promise.all(told)).flat());
-}
-
-async function cancelTask(agent: Agent, server: string, taskId: string): Promise<boolean> {
+/** Asks a server to cancel a task. Does not throw. @returns whether the server accepted that */
+export async function cancelTask(agent: Agent, server: string, taskId: string): Promise<boolean> {
   try {
     await agent.remoteTools.cancel(server, taskId);
     return true;

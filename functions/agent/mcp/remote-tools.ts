@@ -52,11 +52,12 @@ export interface RemoteTools {
   cancel(server: string, taskId: string): Promise<void>;
 }
 
-type RemoteWorld = Pick<World, "table" | "secrets" | "now" | "pause"> & {
+export type RemoteWorld = Pick<World, "table" | "secrets" | "now" | "pause"> & {
   configuration: { load(): Promise<Configuration> };
 };
 
-export function createRemoteTools(world: RemoteWorld): RemoteTools {
+/** Opens the tools of MCP servers. `lazy-remote-tools.ts` loads this file when a server is configured. */
+export function openRemoteTools(world: RemoteWorld): RemoteTools {
   const { now } = world;
   const store = openCatalogues(world);
   const addressOf = openAddresses(world);

@@ -12,8 +12,7 @@ import type { ItemValue } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts";
 import { loadContext, type TurnContext } from "../context/model-request.ts";
-import { cancelTasks } from "../mcp/remote-calls.ts";
-import { afterAnswer } from "../mcp/server-questions.ts";
+import { cancelTasks } from "../mcp/cancel-tasks.ts";
 import { callsDeadline } from "../model-step.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { closeRequests, tellClients, tellSetAside } from "./ask-owner.ts";
@@ -124,7 +123,10 @@ async function consequenceOf(
   if (!answer || !call) return { error: "not run: its request is not readable", isVoid: true };
   const { requester } = approval;
   const remote = run.pending[callId]?.remote;
-  if (requester?.kind === "mcp" && remote) return afterAnswer({ tool: call.name, remote }, requester, answer);
+  if (requester?.kind === "mcp" && remote) {
+    const { afterAnswer } = await import("../mcp/server-questions.ts");
+    return afterAnswer({ tool: call.name, remote }, requester, answer);
+  }
   if (answer.decision === "deny") return { error: deniedText(answer) };
   const [planned] = await planCalls(agent, sessionKey, turn, run, reply, [call]);
   if (!planned || planned.by === "nobody")

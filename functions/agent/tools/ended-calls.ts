@@ -6,7 +6,7 @@ import { readOutcomes } from "../../../shared/session/calls.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import { waitingRequests } from "../../../shared/session/waiting.ts";
 import type { Agent } from "../agent.ts";
-import { cancelTasks } from "../mcp/remote-calls.ts";
+import { cancelTasks } from "../mcp/cancel-tasks.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { closeRequests } from "./ask-owner.ts";
 import { recordDecisions, recordLimit } from "./record-decisions.ts";

@@ -14,7 +14,7 @@ import { whyLost } from "../../../shared/session/lost-calls.ts";
 import type { CallDecision, PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import { leftText } from "../context/prompt.ts";
-import { carryOutRemote, pendingRemote } from "../mcp/remote-calls.ts";
+import { pendingRemote } from "../mcp/pending-remote.ts";
 import { payingFor } from "../payer.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { mayUse } from "./agent-rights.ts";
@@ -242,7 +242,11 @@ export async function carryOutCalls(
     return { account: writer.account, occasion };
   };
   const remote = planned.flatMap((one) => (one.by === "remote" && isPending(one) ? [one] : []));
-  const asked = carryOutRemote(agent, writer, run, remote);
+  const asked = async () => {
+    if (remote.length === 0) return;
+    const { carryOutRemote } = await import("../mcp/remote-calls.ts");
+    await carryOutRemote(agent, writer, run, remote);
+  };
   const native = async () => {
     for (const one of planned) {
       if (writer.interrupted.aborted) return;
@@ -258,7 +262,7 @@ export async function carryOutCalls(
       }
     }
   };
-  const ends = await Promise.allSettled([...sent, asked, native()]);
+  const ends = await Promise.allSettled([...sent, asked(), native()]);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 

@@ -1,13 +1,7 @@
-import {
-  addServer,
-  finishServerLogin,
-  listServers,
-  listTools,
-  loginServer,
-  probeServer,
-  removeServer,
-} from "../../../shared/mcp/manage-servers.ts";
 import type { MethodTable } from "../gateway.ts";
+
+/** Loaded at the first use: most gateways have no servers. */
+const manage = () => import("../../../shared/mcp/manage-servers.ts");
 
 export const mcpMethods: Pick<
   MethodTable,
@@ -16,8 +10,8 @@ export const mcpMethods: Pick<
   "mcp.add": {
     modes: ["client"],
     scope: "admin",
-    handle: ({ servers }, { name, url, token, class: least }) =>
-      addServer(servers, {
+    handle: async ({ servers }, { name, url, token, class: least }) =>
+      (await manage()).addServer(servers, {
         ...{ name, url },
         ...(token === undefined ? {} : { token }),
         ...(least === undefined ? {} : { class: least }),
@@ -26,37 +20,40 @@ export const mcpMethods: Pick<
   "mcp.list": {
     modes: ["client"],
     async handle({ servers }) {
-      const found = await listServers(servers);
+      const found = await (await manage()).listServers(servers);
       return { servers: found, count: found.length };
     },
   },
   "mcp.tools": {
     modes: ["client"],
     async handle({ servers }, { name }) {
-      const tools = await listTools(servers, name);
+      const tools = await (await manage()).listTools(servers, name);
       return { tools, count: tools.length };
     },
   },
   "mcp.probe": {
     modes: ["client"],
-    handle: ({ servers }, { name }) => probeServer(servers, name),
+    handle: async ({ servers }, { name }) => (await manage()).probeServer(servers, name),
   },
   "mcp.login": {
     modes: ["client"],
     scope: "admin",
-    handle: ({ servers }, { name }) => loginServer(servers, name),
+    handle: async ({ servers }, { name }) => (await manage()).loginServer(servers, name),
   },
   "mcp.login.finish": {
     modes: ["client"],
     scope: "admin",
     async handle({ servers }, { name }) {
-      const done = await finishServerLogin(servers, name);
+      const done = await (await manage()).finishServerLogin(servers, name);
       return done ? { status: "done", ...done } : { status: "waiting" };
     },
   },
   "mcp.remove": {
     modes: ["client"],
     scope: "admin",
-    handle: async ({ servers }, { name }) => ({ ok: true, removed: await removeServer(servers, name) }),
+    handle: async ({ servers }, { name }) => ({
+      ok: true,
+      removed: await (await manage()).removeServer(servers, name),
+    }),
   },
 };

@@ -1,7 +1,7 @@
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
+import { createRemoteTools } from "../../../functions/agent/mcp/lazy-remote-tools.ts";
 import { offerRemote } from "../../../functions/agent/mcp/offer-tools.ts";
-import { createRemoteTools } from "../../../functions/agent/mcp/remote-tools.ts";
 import { bundleTarget } from "../../../infra/bundle.ts";
 import { nodeBundle } from "../../../shared/build/node-bundle.mjs";
 import { defaults } from "../../../shared/configuration/defaults.ts";
@@ -27,7 +27,7 @@ describe("without a configured MCP server", () => {
   });
 
   it.each(["agent", "socket", "webhook", "timer"] as const)(
-    "a cold start of %s loads no MCP SDK",
+    "a cold start of %s loads neither the MCP SDK nor what uses servers",
     async (name) => {
       const { entry } = bundleTarget(process.cwd(), name);
       const { metafile } = await build({
@@ -51,7 +51,11 @@ describe("without a configured MCP server", () => {
       const inputs = [...loaded].flatMap((file) => Object.keys(outputs[file]?.inputs ?? {}));
       expect(inputs.length).toBeGreaterThan(20);
       expect(
-        inputs.filter((file) => /@modelcontextprotocol|server-connection|\/oauth\.ts/.test(file)),
+        inputs.filter((file) =>
+          /@modelcontextprotocol|shared\/mcp\/(?!tool-arguments|login-return|task-wire)|agent\/mcp\/(?:remote|server)-/.test(
+            file,
+          ),
+        ),
       ).toEqual([]);
     },
   );
