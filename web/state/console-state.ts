@@ -74,6 +74,7 @@ export class ConsoleState {
   async show(sessionKey: string): Promise<void> {
     if (sessionKey === this.conversation.value.sessionKey.value) return;
     const view = new ConversationView(this.connection, this.store, sessionKey);
+    this.conversation.value.close();
     this.conversation.value = view;
     this.model.value = undefined;
     this.unread.value = new Set([...this.unread.value].filter((one) => one !== sessionKey));

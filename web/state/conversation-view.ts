@@ -8,6 +8,9 @@ import type { PageStore } from "../wire/page-store.ts";
 import { type Entry, entriesOf, type NoteEntry, type UserEntry } from "./entries.ts";
 import { LiveRun } from "./live-run.ts";
 
+/** While a run continues, the page reads it again after these pauses, in ms: the event of its end may not reach this page. */
+const rereadMs = [1_500, 3_000, 6_000, 12_000, 30_000];
+
 /** Number of messages of a page of the history, and in the cache. */
 export const pageMessages = 50;
 type StoredMessage = Message & { seq: number };
@@ -60,9 +63,13 @@ export class ConversationView {
   /** The run that ended last: its answer is shown from its events until the stored messages are read. */
   #ended: LiveRun | undefined;
   #sessionId = "";
-  #refreshing: Promise<void> | undefined;
+  #refreshing = Promise.resolve();
+  #isReading = false;
   #isStale = false;
   #isPublishing = false;
+  #rereads = 0;
+  #isClosed = false;
+  #rereading: ReturnType<typeof setTimeout> | undefined;
 
   constructor(connection: Connection, store: PageStore, sessionKey: string) {
     this.#connection = connection;
@@ -86,11 +93,16 @@ export class ConversationView {
 
   /** Reads the stored messages and the state again. Without a connection it does nothing. */
   refresh(): Promise<void> {
+    clearTimeout(this.#rereading);
     this.#isStale = true;
-    this.#refreshing ??= this.#read().finally(() => {
-      this.#refreshing = undefined;
-    });
+    if (!this.#isReading) this.#refreshing = this.#read();
     return this.#refreshing;
+  }
+
+  /** Ends the reading that a run in progress causes: another session is shown. */
+  close(): void {
+    clearTimeout(this.#rereading);
+    this.#isClosed = true;
   }
 
   /** Reads one more page of earlier messages. */
@@ -106,6 +118,7 @@ export class ConversationView {
     if (!this.#isMine(event)) return;
     const run = this.#run(event.runId);
     run.chat(event);
+    this.#rereads = 0;
     this.isRunning.value = event.state !== "final" && event.state !== "error";
     this.#publish();
     if (this.isRunning.value) return;
@@ -154,21 +167,44 @@ export class ConversationView {
   }
 
   async #read(): Promise<void> {
-    while (this.#isStale && this.#connection.state.status === "connected") {
+    let isRead = true;
+    this.#isReading = true;
+    while (isRead && this.#isStale && this.#connection.state.status === "connected") {
       this.#isStale = false;
-      const sessionKey = this.sessionKey.value;
-      const [preview, stats] = await Promise.all([
-        this.#connection.request("session.preview", { sessionKey, limit: pageMessages }),
-        this.#connection.request("session.stats", { sessionKey }),
-      ]).catch(() => []);
-      if (!preview || !stats) return;
-      this.#name(preview.sessionKey);
-      this.#merge(preview);
-      this.isLoaded.value = true;
-      this.#settle(stats);
-      const kept: CachedHistory = preview;
-      await this.#store.put("history", this.#requested, kept).catch(() => undefined);
+      isRead = await this.#readOnce().then(
+        () => true,
+        () => false,
+      );
     }
+    this.#isReading = false;
+    if (!isRead || this.isRunning.value) this.#rereadLater();
+  }
+
+  /** @throws WireError */
+  async #readOnce(): Promise<void> {
+    const sessionKey = this.sessionKey.value;
+    const [preview, stats] = await Promise.all([
+      this.#connection.request("session.preview", { sessionKey, limit: pageMessages }),
+      this.#connection.request("session.stats", { sessionKey }),
+    ]);
+    this.#name(preview.sessionKey);
+    this.#merge(preview);
+    this.isLoaded.value = true;
+    this.#settle(stats);
+    const kept: CachedHistory = preview;
+    await this.#store.put("history", this.#requested, kept).catch(() => undefined);
+  }
+
+  /**
+   * The gateway sends a run's end to the clients that it knew a second before. A page that has just connected may read the
+   * session before the end and miss the event.
+   */
+  #rereadLater(): void {
+    clearTimeout(this.#rereading);
+    // A new connection begins with a refresh.
+    if (this.#isClosed || this.#connection.state.status !== "connected") return;
+    const pause = rereadMs[Math.min(this.#rereads++, rereadMs.length - 1)];
+    this.#rereading = setTimeout(() => void this.refresh(), pause);
   }
 
   /** Adds a page to the messages that are known. After a reset, and after a gap, only the page remains. */
