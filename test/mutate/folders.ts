@@ -50,5 +50,8 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/agent/{budgets,payer,interrupted-steps}",
     "test/agent/{reset,reset-by-policy,failed-run,cut-answer,attachments,fetch-attachment,typing}",
     "test/agent/newest-configuration",
+    // The rest, but for tests that start programs or interrupt each call.
+    "test/agent/**/!(approval-kills|unused|hostile-pages|long-conversation|reset-killed|reset-upload-killed)",
+    "test/{mcp,skills}/*",
   ],
 };

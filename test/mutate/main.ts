@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { Stryker } from "@stryker-mutator/core";
 import picomatch from "picomatch";
@@ -9,6 +10,7 @@ import { type FolderScore, lines, scoreOf } from "./score.ts";
 const usage = `npm run mutate -- [options] [FOLDER…]
   FOLDER       ${Object.keys(testsOf).join(", ")} (default: all), or a file in one of them
   --json       the scores and the survivors as JSON
+  --sample N   one in N of the methods and declarations, always the same ones (default: all)
   --again      test every mutant again (default: only those whose code or tests changed)`;
 
 const dir = "dist/mutation";
@@ -48,7 +50,8 @@ async function mutate(path: string, { json = false, again = false }): Promise<Fo
   process.env.GSV_MUTATE_TESTS = JSON.stringify(testsOf[folder]?.map((glob) => `${glob}.test.ts`));
   const results = await new Stryker({
     mutate: [path.endsWith(".ts") ? path : `${path}/**/*.ts`],
-    plugins: ["@stryker-mutator/vitest-runner"],
+    plugins: ["@stryker-mutator/vitest-runner", resolve("test/mutate/sample.mjs")],
+    ignorers: ["sample"],
     testRunner: "vitest",
     vitest: { configFile: "test/mutate/vitest.config.ts", related: false },
     coverageAnalysis: "perTest",
@@ -76,9 +79,15 @@ async function main(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { json: { type: "boolean" }, again: { type: "boolean" }, help: { type: "boolean" } },
+    options: {
+      json: { type: "boolean" },
+      again: { type: "boolean" },
+      sample: { type: "string" },
+      help: { type: "boolean" },
+    },
   });
   if (values.help) return void process.stdout.write(`${usage}\n`);
+  process.env.GSV_MUTATE_SAMPLE = values.sample ?? "1";
   const paths = positionals.length > 0 ? positionals : Object.keys(testsOf);
   paths.forEach(folderOf);
   checkGlobs();
