@@ -8,7 +8,7 @@ import { deepScenarios, quickScenarios } from "./scenarios.ts";
  * violation was found, and with 3 if a scenario has too many states to explore them all.
  * `node test/conformance/start.mjs [--deep] [--states MAX] [part of a scenario's name]`
  */
-const defaultStates = 12_000_000;
+const defaultStates = 16_000_000;
 
 function print({ ends, violations, ...found }: Exploration, startedAt: number): void {
   const seconds = (Date.now() - startedAt) / 1000;

@@ -103,6 +103,11 @@ export const deepScenarios: readonly Scenario[] = [
     { crashes: 2 },
   ),
   scenario("two requests, three answers", { ...used, senders: asksTwice }),
+  scenario(
+    "two requests, three answers, a stop, two crashes",
+    { ...used, senders: [...asksTwice, sender("/stop")] },
+    { crashes: 2 },
+  ),
   scenario("a request, two crashes", { ...used, senders: asks }, { crashes: 2 }),
   scenario("a request, a pause", { ...used, senders: asks }, { pauses: 1 }),
   scenario("a request, a stop, a crash", { ...used, senders: [...asks, sender("/stop")] }, { crashes: 1 }),
