@@ -61,6 +61,13 @@ interface Pending {
   reject(error: WireError): void;
 }
 
+/** What API Gateway itself sends when it could not call the gateway's function. It does not name the request. */
+interface NotExecuted {
+  message: string;
+  connectionId: string;
+  requestId: string;
+}
+
 type Handler = (payload: never) => void;
 
 /** Codes of `connect` that a retry cannot fix: version, client, params, token or code, rights, method. */
@@ -213,9 +220,19 @@ export class PageConnection {
     if (socket !== this.#socket) return;
     clearTimeout(this.#quiet);
     this.#quiet = setTimeout(() => this.#probe(), this.#timing.quietMs);
-    const frame = JSON.parse(text) as Frame;
-    if (frame.type === "res") void this.#settle(frame);
-    if (frame.type === "evt") this.#queue(socket, frame);
+    const frame = JSON.parse(text) as Frame | NotExecuted;
+    if (!("type" in frame)) this.#notExecuted(frame);
+    else if (frame.type === "res") void this.#settle(frame);
+    else if (frame.type === "evt") this.#queue(socket, frame);
+  }
+
+  /** Fails the request that was not executed. Among several, it is unknown which one: they time out. */
+  #notExecuted({ message }: NotExecuted): void {
+    const [[id, pending] = [], other] = this.#pending;
+    if (id === undefined || !pending || other) return;
+    this.#pending.delete(id);
+    clearTimeout(pending.timer);
+    pending.reject(new WireError(503, `${pending.method} was not executed: ${message}. Try again.`, true));
   }
 
   async #settle(frame: ResponseFrame): Promise<void> {
