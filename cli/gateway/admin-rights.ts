@@ -62,7 +62,9 @@ export function withAdminRights(gateway: Gateway, elevate: (method: Method) => P
 
 function needsAdmin(error: unknown): boolean {
   if (!(error instanceof RequestError) || error.code !== code.forbidden) return false;
-  return (error.details as Partial<MissingScope> | undefined)?.scope === "admin";
+  const { scope } = (error.details as Partial<MissingScope> | undefined) ?? {};
+  // The scope admin includes the scope approve.
+  return scope === "admin" || scope === "approve";
 }
 
 /**

@@ -194,7 +194,12 @@ const attempts: Record<string, Attempt> = {
   "revoke what was allowed (`grant.revoke`)": approving("grant.revoke", { id: "none" }),
   "raise a budget (`budget.raise`)": approving("budget.raise", { id: "none", usd: 1, raiseId: "once" }),
   "change the configuration (`config.set`)": method("config.set", { path: "userTimezone", value: "UTC" }),
-  "let senders in (`pair.approve`)": method("pair.approve", { channel, senderId: "gail" }),
+  "let senders in as guests (`pair.approve`)": approving("pair.approve", { channel, senderId: "gail" }),
+  "let senders in as owners (`pair.approve`)": method("pair.approve", {
+    ...{ channel, senderId: "nobody", owner: true },
+  }),
+  "let a program in (`program.approve`)": approving("program.approve", { code: "aaaa-bbbb" }),
+  "log in at a server of tools (`mcp.login`)": approving("mcp.login", { name: "none" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
   "copy a conversation (`session.fork`)": method("session.fork", {
     ...{ sessionKey: "none", forkId: "7d1c2a3e-1b7d-4c8e-9a6f-0d1e2f3a4b5c" },

@@ -13,7 +13,7 @@ import { readActivity } from "../../../shared/channels/activity.ts";
 import type { ChannelAddress, ChannelOrigin } from "../../../shared/channels/channel.ts";
 import { listRequests, type PairingRequest } from "../../../shared/channels/inbound/pairing.ts";
 import type { AccountStatus, PairEntry } from "../../../shared/protocol/channel-accounts.ts";
-import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { code, type MissingScope, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
 import { approveSender, rejectSender } from "../approval.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
@@ -148,7 +148,7 @@ const shownCharacters = 200;
 export const pairingMethods: Pick<MethodTable, "pair.list" | "pair.approve" | "pair.reject"> = {
   "pair.list": {
     modes: ["client"],
-    scope: "admin",
+    scope: "approve",
     async handle({ table, now }) {
       const requests = await listRequests(table, now());
       return { pairs: Object.fromEntries(requests.map((request) => [nameOf(request), pairEntry(request)])) };
@@ -156,12 +156,18 @@ export const pairingMethods: Pick<MethodTable, "pair.list" | "pair.approve" | "p
   },
   "pair.approve": {
     modes: ["client"],
-    scope: "admin",
-    handle: async (gateway, applicant) => ({ approved: true, ...(await approveSender(gateway, applicant)) }),
+    scope: "approve",
+    async handle(gateway, applicant, { caller }) {
+      if (applicant.owner && !caller.scopes.includes("admin"))
+        throw new PeerError(code.forbidden, "owner: needs a token with the scope admin", {
+          details: { scope: "admin" } satisfies MissingScope,
+        });
+      return { approved: true, ...(await approveSender(gateway, applicant)) };
+    },
   },
   "pair.reject": {
     modes: ["client"],
-    scope: "admin",
+    scope: "approve",
     handle: async (gateway, applicant) => ({ rejected: true, ...(await rejectSender(gateway, applicant)) }),
   },
 };

@@ -37,12 +37,12 @@ export const mcpMethods: Pick<
   },
   "mcp.login": {
     modes: ["client"],
-    scope: "admin",
+    scope: "approve",
     handle: async ({ servers }, { name }) => (await manage()).loginServer(servers, name),
   },
   "mcp.login.finish": {
     modes: ["client"],
-    scope: "admin",
+    scope: "approve",
     async handle({ servers }, { name }) {
       const done = await (await manage()).finishServerLogin(servers, name);
       return done ? { status: "done", ...done } : { status: "waiting" };

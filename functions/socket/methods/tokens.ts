@@ -24,7 +24,7 @@ export const programMethods: Pick<MethodTable, ProgramMethod> = {
   },
   "program.approve": {
     modes: ["client"],
-    scope: "admin",
+    scope: "approve",
     handle: ({ table, now }, params) => approveRequest(table, params.code, params.scopes, now()),
   },
 };
