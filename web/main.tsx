@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { Pairing } from "./pairing.tsx";
+import { followAddress, route } from "./routes.ts";
 import { ConsoleState } from "./state/console-state.ts";
 import { keepShell } from "./wire/offline-shell.ts";
 import { PageConnection, type WireAuth } from "./wire/page-connection.ts";
@@ -16,20 +17,23 @@ interface GatewayAddress {
 /** The one-time code of the address. It is removed from there before anything else happens. */
 function codeOfAddress(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get("c");
-  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  if (code !== null) history.replaceState(null, "", location.pathname);
   return code ?? undefined;
 }
 
 const defaultSession = "main";
 
 async function start(code: string | undefined): Promise<void> {
+  followAddress();
   const store = await openPageStore();
   const shown = signal<{ state?: ConsoleState; fault: string }>({ fault: "" });
   const address = await gatewayAddress(store);
   const token = await store.get<string>("settings", "token");
   const signIn = async (auth: WireAuth) => {
     const connection = openConnection(address, auth, store);
-    const session = (await store.get<string>("settings", "session")) ?? defaultSession;
+    const { view, parts } = route.value;
+    const addressed = view === "chat" ? parts[0] : undefined;
+    const session = addressed ?? (await store.get<string>("settings", "session")) ?? defaultSession;
     connection.onState((state) => {
       if (state.status !== "refused") return;
       connection.close();

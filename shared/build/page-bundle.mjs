@@ -35,9 +35,11 @@ export async function bundlePage({ build }, root, folder) {
   const built = outputFiles.map(({ path, contents }) => ({ path: relative(folder, path), contents }));
   const named = (/** @type {RegExp} */ pattern) => built.find(({ path }) => pattern.test(path))?.path ?? "";
   const template = await readFile(join(root, "web", "index.html"), "utf8");
+  const script = named(/^page-.*\.js$/);
   const html = template
-    .replace("page.js", named(/^page-.*\.js$/))
-    .replace("page.css", named(/^style-.*\.css$/));
+    .replace("page.js", script)
+    .replace("page.css", named(/^style-.*\.css$/))
+    .replace("  </head>", `${preloads(metafile.outputs, relative(root, folder), script)}  </head>`);
   const copied = ["manifest.webmanifest", "icon.svg"].map(async (name) => ({
     path: name,
     contents: await readFile(join(root, "web", "icons", name)),
@@ -66,6 +68,21 @@ export async function bundlePage({ build }, root, folder) {
     files.map(({ path, contents }) => writeCompressed(join(folder, basename(path)), contents)),
   );
   return Object.keys(metafile.inputs);
+}
+
+/**
+ * Links for the chunks that the script imports, and these import: a browser finds them without waiting for the script.
+ * @param {import("esbuild").Metafile["outputs"]} outputs
+ * @param {string} folder of the outputs, as their names have it
+ * @param {string} script
+ */
+function preloads(outputs, folder, script) {
+  const found = new Set([join(folder, script)]);
+  for (const path of found)
+    for (const { path: imported, kind } of outputs[path]?.imports ?? [])
+      if (kind === "import-statement") found.add(imported);
+  const chunks = [...found].slice(1).map((path) => relative(folder, path));
+  return chunks.map((chunk) => `    <link rel="modulepreload" href="/${chunk}" />\n`).join("");
 }
 
 /**

@@ -9,7 +9,8 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", () => {
 
   it("signs in by a link, which leaves no code in the address and works once", async () => {
     await house.signIn();
-    expect(house.page.url()).toBe(`${house.dev.cloud.page}/`);
+    const named = `${house.dev.cloud.page}/#/chat/agent:main:main`;
+    await until(async () => house.page.url() === named, "the address names the session");
     await house.page.reload();
     await house.page.waitForSelector(".dot.connected");
     const other = await (await house.browser.newContext()).newPage();
@@ -164,8 +165,8 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", () => {
 
   it("forgets everything when the user signs out", async () => {
     await house.signIn();
-    await house.page.click("button.menu");
-    await house.page.click("text=Sign out of this device");
+    await house.page.click(".bar >> text=More");
+    await house.page.click("main >> text=Sign out of this device");
     await house.page.waitForSelector("#code");
     await house.page.reload();
     await house.page.waitForSelector("#code");

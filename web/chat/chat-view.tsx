@@ -22,10 +22,12 @@ export function ChatView({
   state,
   draft,
   source,
+  isHidden,
 }: {
   state: ConsoleState;
   draft: { value: string };
   source: FileSource;
+  isHidden: boolean;
 }) {
   const log = useRef<HTMLDivElement>(null);
   const isFollowing = useSignal(true);
@@ -51,7 +53,7 @@ export function ChatView({
   const isEmpty = view.isLoaded.value && entries.length === 0;
   const isWriting = view.isRunning.value && entries.at(-1)?.kind !== "tool";
   return (
-    <main class="chat">
+    <main class="chat" hidden={isHidden}>
       <div class="log" role="log" aria-label="Conversation" aria-live="off" tabIndex={0} ref={log}>
         <div class="column">
           {view.hasEarlier.value && (

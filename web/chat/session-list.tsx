@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { timeText } from "../parts/durations.ts";
 import { Icon } from "../parts/icon.tsx";
+import { addressOf, route } from "../routes.ts";
 import type { ConsoleState } from "../state/console-state.ts";
 
 /** The name of a session for its reader: its label, or its key without the agent. */
@@ -15,12 +16,13 @@ export function sessionName({ sessionKey, label }: { sessionKey: string; label?:
 /** The sessions, newest first, with a search by name. */
 export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen: () => void }) {
   const words = useSignal("");
+  const isChat = route.value.view === "chat";
   const shown = state.conversation.value.sessionKey.value;
   const wanted = words.value.trim().toLowerCase();
   const waiting = new Set(state.approvals.value.map(({ sessionKey }) => sessionKey));
   const sessions = state.sessions.value.filter((one) => sessionName(one).toLowerCase().includes(wanted));
   const choose = (sessionKey: string) => {
-    void state.show(sessionKey);
+    location.hash = addressOf("chat", sessionKey);
     onChosen();
   };
   const create = () =>
@@ -46,7 +48,7 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
           <li>
             <button
               type="button"
-              aria-current={one.sessionKey === shown ? "page" : undefined}
+              aria-current={isChat && one.sessionKey === shown ? "page" : undefined}
               onClick={() => choose(one.sessionKey)}
             >
               <span class="name">{sessionName(one)}</span>

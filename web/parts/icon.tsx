@@ -6,10 +6,14 @@ const paths = {
   down: "M6 9l6 6 6-6",
   close: "M6 6l12 12M18 6L6 18",
   plus: "M12 5v14M5 12h14",
+  chat: "M5 5h14a2 2 0 012 2v8a2 2 0 01-2 2h-7l-5 4v-4H5a2 2 0 01-2-2V7a2 2 0 012-2z",
+  inbox: "M3 13l3-8h12l3 8v6H3zM3 13h5l1.5 3h5L16 13h5",
 } as const;
 
+export type IconName = keyof typeof paths;
+
 /** A drawing without a meaning of its own: the button around it has the label. */
-export function Icon({ name }: { name: keyof typeof paths }) {
+export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path d={paths[name]} />

@@ -72,7 +72,7 @@ export class ConsoleState {
 
   /** Shows another session. */
   async show(sessionKey: string): Promise<void> {
-    if (sessionKey === this.conversation.value.sessionKey.value) return;
+    if (this.conversation.value.isNamed(sessionKey)) return;
     const view = new ConversationView(this.connection, this.store, sessionKey);
     this.conversation.value.close();
     this.conversation.value = view;

@@ -79,6 +79,11 @@ export class ConversationView {
     this.#requested = sessionKey;
   }
 
+  /** Whether the key names this session: it is the canonical one, or the one that was asked for. */
+  isNamed(sessionKey: string): boolean {
+    return this.#keys.has(sessionKey);
+  }
+
   /** Shows the cached messages, then the stored ones. */
   async open(): Promise<void> {
     const cached = await this.#store.get<CachedHistory>("history", this.#requested);
@@ -192,7 +197,8 @@ export class ConversationView {
     this.isLoaded.value = true;
     this.#settle(stats);
     const kept: CachedHistory = preview;
-    await this.#store.put("history", this.#requested, kept).catch(() => undefined);
+    // By each key: the page may open it by the address or by the list next time.
+    for (const key of this.#keys) await this.#store.put("history", key, kept).catch(() => undefined);
   }
 
   /**

@@ -1,0 +1,25 @@
+import type { ComponentType } from "preact";
+import type { IconName } from "../parts/icon.tsx";
+import type { ConsoleState } from "../state/console-state.ts";
+
+/** A view beside the chat. Its component is loaded when it is shown, and draws the content below the title. */
+export interface View {
+  title: string;
+  icon: IconName;
+  /** The number of items that wait for the user, for a badge. */
+  waiting?: (state: ConsoleState) => number;
+  load: () => Promise<{ default: ComponentType<{ state: ConsoleState }> }>;
+}
+
+/** The views by their names in the address, in the order of the navigation. */
+export const views: ReadonlyMap<string, View> = new Map<string, View>([
+  [
+    "inbox",
+    {
+      title: "Inbox",
+      icon: "inbox",
+      waiting: ({ approvals }) => approvals.value.length,
+      load: () => import("./inbox.tsx"),
+    },
+  ],
+]);
