@@ -7,6 +7,7 @@ import type { CompletedCommand } from "./completion.ts";
 const ownCommands = {
   edit: { words: ["edit"], does: "write the message in $VISUAL or $EDITOR" },
   retry: { words: ["retry"], does: "send the last message again that was stopped or failed" },
+  open: { words: ["open"], does: "open the gateway's page in the browser, signed in" },
   quit: { words: ["quit", "exit"], does: "leave the chat" },
 } as const satisfies Record<string, CommandHelp>;
 

@@ -1,6 +1,7 @@
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import type { ChatError, ChatReply, Events } from "../../../shared/protocol/events.ts";
 import { parseCommand } from "../../../shared/session/commands/parse-command.ts";
+import { openInBrowser } from "../../app/browser.ts";
 import { shorten } from "../../app/columns.ts";
 import { editorOf, editText } from "../../app/external-editor.ts";
 import { failureOf } from "../../app/failure.ts";
@@ -9,6 +10,7 @@ import { type Style, styleOf, type Terminal, writeLines, writeText } from "../..
 import { drawable } from "../../app/text-width.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
+import { createPageLink } from "../../gateway/page-link.ts";
 import type { AttachedFile } from "../attached-files.ts";
 import type { Conversation } from "../conversation.ts";
 import type { JobAnswer } from "../job-answers.ts";
@@ -49,8 +51,8 @@ export interface ChatOptions {
   onNodeChange(handler: (change: Events["node.changed"]) => void): () => void;
   /** Calls `say` with a line about what the owner should know. Returns a function that unsubscribes. */
   onNews(say: (line: string) => void): () => void;
-  /** For the requests that wait for the owner. */
-  gateway: Pick<Gateway, "onEvent" | "request">;
+  /** For the requests that wait for the owner, and for the page. */
+  gateway: Pick<Gateway, "onEvent" | "request" | "hello">;
   /** Calls `show` with each answer of a scheduled job. Returns a function that unsubscribes. */
   onJobAnswer(show: (answer: JobAnswer) => void): () => void;
 }
@@ -248,10 +250,23 @@ class Chat {
   #runOwn(command: OwnCommand): void {
     if (command === "quit") this.leave();
     else if (command === "edit") void this.#edit();
+    else if (command === "open") void this.#open();
     else if (this.#unanswered !== undefined) {
       this.#screen.print(drawable(`> ${this.#unanswered.replaceAll("\n", "\n  ")}`));
       void this.#say(this.#unanswered);
     } else this.note(nothingToRetry);
+  }
+
+  /** Opens the page in the browser, or shows a link where there is no browser. */
+  async #open(): Promise<void> {
+    const { gateway, terminal } = this.#options;
+    try {
+      const { page, url } = await createPageLink(gateway, { short: false });
+      const isOpened = await openInBrowser(terminal, url);
+      this.#screen.print(isOpened ? `opened ${page}` : `open ${url} (works once)`);
+    } catch (error) {
+      this.#screen.print(this.#style.red(drawable(failureOf(error).message)));
+    }
   }
 
   async #say(typed: string): Promise<void> {

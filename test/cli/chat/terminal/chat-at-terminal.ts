@@ -35,6 +35,8 @@ export interface ChatAtTerminal {
 export interface ChatSetup extends Partial<PseudoTerminalOptions> {
   methods?: Record<string, FakeMethod>;
   args?: string[];
+  /** The address of the gateway's page. */
+  page?: string;
   /** Whether the screen's text shows that the chat is ready; by default an empty prompt does. */
   isReady?: (text: string) => boolean;
   /**
@@ -62,6 +64,7 @@ export async function chatAtTerminal(setup: ChatSetup = {}): Promise<ChatAtTermi
     ...setup.methods,
   });
   gateways.add(gateway);
+  if (setup.page !== undefined) gateway.page = setup.page;
   const folder = setup.cwd ?? newFolder();
   const start = setup.start ?? runGsvAtTerminal;
   const terminal = start(["client", ...(setup.args ?? [])], {

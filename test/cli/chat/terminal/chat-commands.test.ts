@@ -1,6 +1,9 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { completedCommands, unknownCommand } from "../../../../cli/chat/terminal/chat-commands.ts";
 import { parseCommand } from "../../../../shared/session/commands/parse-command.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { chatAtTerminal, started } from "./chat-at-terminal.ts";
 
 describe("slash commands in a chat at a terminal", () => {
@@ -45,6 +48,25 @@ describe("slash commands in a chat at a terminal", () => {
       await terminal.sees(`\n${key}`);
   });
 
+  it("open the page signed in, and show the link where there is no browser", async () => {
+    const folder = newFolder();
+    const browser = join(folder, "browser.sh");
+    writeFileSync(browser, `#!/bin/sh\necho "$1" >> ${join(folder, "opened")}\n`, { mode: 0o700 });
+    const page = "https://gsv.example";
+    const methods = { "code.create": () => ({ code: "abc", scopes: ["client"], expiresAt: 0 }) };
+    const here = await chatAtTerminal({ page, methods, env: { BROWSER: browser } });
+    here.terminal.type("/open\r");
+    await here.terminal.sees(/^opened https:\/\/gsv\.example$/m);
+    expect(readFileSync(join(folder, "opened"), "utf8")).toBe(`${page}/#c=abc\n`);
+    const remote = await chatAtTerminal({ page, methods, env: { BROWSER: browser, SSH_TTY: "/dev/pts/1" } });
+    remote.terminal.type("/open\r");
+    await remote.terminal.sees(/^open https:\/\/gsv\.example\/#c=abc \(works once\)$/m);
+    const old = await chatAtTerminal();
+    old.terminal.type("/open\r");
+    await old.terminal.sees("this gateway has no page yet");
+    expect([...here.sent(), ...remote.sent(), ...old.sent()]).toEqual([]);
+  });
+
   it("are recognized as the gateway's, including directives and aliases", () => {
     for (const message of [
       "/new",
@@ -57,6 +79,6 @@ describe("slash commands in a chat at a terminal", () => {
     ])
       expect(unknownCommand(message)).toBeUndefined();
     const others = completedCommands.filter(({ word }) => parseCommand(`/${word}`) === undefined);
-    expect(others.map(({ word }) => word)).toEqual(["edit", "retry", "quit", "exit"]);
+    expect(others.map(({ word }) => word)).toEqual(["edit", "retry", "open", "quit", "exit"]);
   });
 });
