@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ChatEvent } from "../../shared/protocol/events.ts";
 import type { AssistantMessage, Message, UserMessage } from "../../shared/protocol/messages.ts";
-import { entriesOf } from "../../web/state/entries.ts";
+import { entriesOf, withUnchanged } from "../../web/state/entries.ts";
 import { LiveRun } from "../../web/state/live-run.ts";
 
 const user = (text: string, timestamp: number, runId = `run-${timestamp}`): Message => ({
@@ -36,6 +36,19 @@ const result = (toolCallId: string, text: string, timestamp: number): Message =>
 });
 
 describe("stored messages", () => {
+  it("give the same entries again when they are read again, except for what has changed", () => {
+    const read = (text: string) =>
+      entriesOf([user("list", 1), reply([call("c1")], 2), ...(text ? [result("c1", text, 3)] : [])], true);
+    const before = read("");
+    expect(withUnchanged(before, read("")).map((entry, index) => entry === before[index])).toEqual([
+      true,
+      true,
+    ]);
+    const after = withUnchanged(before, read("done"));
+    expect(after[0]).toBe(before[0]);
+    expect(after[1]).toMatchObject({ state: "ok", output: "done" });
+  });
+
   it("become entries with calls, their results, and the price of each turn", () => {
     const command = JSON.stringify({ status: "completed", exitCode: 3, output: "a.txt\n", durationMs: 1200 });
     const entries = entriesOf(

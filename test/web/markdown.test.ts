@@ -1,7 +1,7 @@
-import { lexer } from "marked";
+import { lexer, type Token } from "marked";
 import { describe, expect, it } from "vitest";
+import { GrowingText } from "../../web/chat/growing-text.ts";
 import { markdown } from "../../web/chat/markdown.tsx";
-import { GrowingText } from "../../web/chat/streamed-markdown.tsx";
 import { hostileTexts } from "./hostile-texts.ts";
 import { drawn } from "./nodes.ts";
 
@@ -74,6 +74,7 @@ describe("text that is still arriving", () => {
     "| a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted\nlazy\n\n1. x\n   1. y\n\nThe **end**.\n",
   ].join("");
   const raws = (text: string) => lexer(text).map(({ raw }) => raw);
+  const rawsOf = (parts: readonly Token[][]) => parts.flat().map(({ raw }) => raw);
 
   it.each([1, 3, 7, 50])(
     "gives the blocks of the whole text, however it arrives (%i characters a time)",
@@ -81,20 +82,43 @@ describe("text that is still arriving", () => {
       const growing = new GrowingText();
       let blocks: string[] = [];
       for (let end = size; end < whole.length + size; end += size)
-        blocks = growing.blocks(whole.slice(0, end)).map(({ raw }) => raw);
+        blocks = rawsOf(growing.parts(whole.slice(0, end)));
       expect(blocks).toEqual(raws(whole));
     },
   );
 
   it("does not parse closed blocks again", () => {
     const growing = new GrowingText();
-    const [first] = growing.blocks("one\n\ntwo");
-    expect(growing.blocks("one\n\ntwo and more\n\nthree")[0]).toBe(first);
+    const [[first] = []] = growing.parts("one\n\ntwo");
+    expect(growing.parts("one\n\ntwo and more\n\nthree").flat()[0]).toBe(first);
+  });
+
+  it("gives full parts unchanged, so that they are not drawn again", () => {
+    const growing = new GrowingText();
+    const paragraphs = Array.from({ length: 40 }, (_, index) => `paragraph ${index}\n\n`);
+    const before = growing.parts(paragraphs.join(""));
+    const after = growing.parts(`${paragraphs.join("")}more`);
+    expect(before).toHaveLength(5);
+    expect(after.map((part, index) => part === before[index])).toEqual([
+      ...[true, true, true, true],
+      ...[false, false],
+    ]);
+  });
+
+  it("uses a link's definition in the blocks before it once the text is complete", () => {
+    const text = "see [this][1]\n\nand\n\n[1]: https://a.example/\n";
+    const growing = new GrowingText();
+    growing.parts(text.slice(0, 20));
+    const linked = (parts: readonly Token[][]) =>
+      JSON.stringify(parts).includes('"href":"https://a.example/"');
+    growing.parts(text.slice(0, 30));
+    const [first] = growing.parts(text, true);
+    expect(linked([first?.slice(0, 1) ?? []])).toBe(true);
   });
 
   it("starts over with another text", () => {
     const growing = new GrowingText();
-    growing.blocks("one\n\ntwo\n\nthree");
-    expect(growing.blocks("other").map(({ raw }) => raw)).toEqual(["other"]);
+    growing.parts("one\n\ntwo\n\nthree");
+    expect(rawsOf(growing.parts("other"))).toEqual(["other"]);
   });
 });

@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import type { ConsoleState } from "../state/console-state.ts";
 import { ApprovalCard } from "./approval-card.tsx";
@@ -35,9 +35,6 @@ export function ChatView({
   const entries = view.entries.value;
   const asked = state.asked.value;
   const newest = () => log.current?.scrollTo({ top: log.current.scrollHeight });
-  useLayoutEffect(() => {
-    if (isFollowing.peek()) newest();
-  }, [entries, asked.length, view.waiting.value, view.isRunning.value]);
   // The writer of a message wants to see it.
   const written = entries.findLast((entry) => entry.kind === "user" && entry.unsent !== undefined)?.key;
   useEffect(() => {
@@ -64,7 +61,7 @@ export function ChatView({
           {!view.isLoaded.value && <p class="note">Loading the conversation…</p>}
           {isEmpty && <Empty draft={draft} />}
           {entries.map((entry) => (
-            <EntryView key={entry.key} entry={entry} state={state} source={source} />
+            <EntryView key={view.shownKey(entry)} entry={entry} state={state} source={source} />
           ))}
           {view.waiting.value && <p class="note">{view.waiting.value}</p>}
           {isWriting && asked.length === 0 && (

@@ -97,7 +97,9 @@ function UserMessage({ entry, state, source }: EntryProps & { entry: UserEntry }
 function Reply({ entry: { text, isOpen, dollars, at } }: { entry: ReplyEntry }) {
   return (
     <article class={isOpen ? "reply open" : "reply"} aria-label="Agent" aria-busy={isOpen}>
-      <div class="text">{isOpen ? <StreamedMarkdown text={text} /> : markdown(text)}</div>
+      <div class="text">
+        <StreamedMarkdown text={text} isOpen={isOpen} />
+      </div>
       {!isOpen && dollars !== undefined && (
         <footer class="small">
           <time>{timeText(at)}</time> · <span title="price of this turn">{dollarsText(dollars)}</span>

@@ -14,10 +14,12 @@ export function dollarsText(dollars: number): string {
   return `$${dollars < 1 ? dollars.toPrecision(2) : dollars.toFixed(2)}`;
 }
 
+const hours = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
+const days = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
+
 /** A time of day, with the day when it is not today. */
 export function timeText(at: number, now = Date.now()): string {
-  const date = new Date(at);
-  const time = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  if (date.toDateString() === new Date(now).toDateString()) return time;
-  return `${date.toLocaleDateString([], { day: "numeric", month: "short" })}, ${time}`;
+  const time = hours.format(at);
+  if (new Date(at).toDateString() === new Date(now).toDateString()) return time;
+  return `${days.format(at)}, ${time}`;
 }

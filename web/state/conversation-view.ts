@@ -5,7 +5,7 @@ import type { Results, StatsResult } from "../../shared/protocol/results.ts";
 import type { OutboxMessage } from "../wire/outbox.ts";
 import type { PageConnection } from "../wire/page-connection.ts";
 import type { PageStore } from "../wire/page-store.ts";
-import { type Entry, entriesOf, type NoteEntry, type UserEntry } from "./entries.ts";
+import { type Entry, entriesOf, type NoteEntry, type UserEntry, withUnchanged } from "./entries.ts";
 import { LiveRun } from "./live-run.ts";
 
 /** While a run continues, the page reads it again after these pauses, in ms: the event of its end may not reach this page. */
@@ -39,7 +39,12 @@ export class ConversationView {
   readonly waiting = signal<string | undefined>(undefined);
   readonly hasEarlier = signal(false);
   readonly isLoaded = signal(false);
-  readonly #stored = computed(() => entriesOf(this.#messages.value, this.isRunning.value));
+  #previous: readonly Entry[] = [];
+  readonly #stored = computed(() => {
+    const entries = withUnchanged(this.#previous, entriesOf(this.#messages.value, this.isRunning.value));
+    this.#previous = entries;
+    return entries;
+  });
   /** Everything to show, oldest first. */
   readonly entries = computed<Entry[]>(() => {
     const stored = this.#stored.value;
@@ -62,6 +67,7 @@ export class ConversationView {
   readonly #runs = new Map<string, LiveRun>();
   /** The run that ended last: its answer is shown from its events until the stored messages are read. */
   #ended: LiveRun | undefined;
+  readonly #shownKeys = new Map<string, string>();
   #sessionId = "";
   #refreshing = Promise.resolve();
   #isReading = false;
@@ -119,10 +125,16 @@ export class ConversationView {
     if (page?.sessionId === this.#sessionId) this.#merge(page);
   }
 
+  /** The key under which an entry is shown: a streamed reply keeps its place, so that it is not drawn again when complete. */
+  shownKey({ key }: Entry): string {
+    return this.#shownKeys.get(key) ?? key;
+  }
+
   chat(event: Events["chat"]): void {
     if (!this.#isMine(event)) return;
     const run = this.#run(event.runId);
     run.chat(event);
+    for (const [key, shown] of run.shownKeys) this.#shownKeys.set(key, shown);
     this.#rereads = 0;
     this.isRunning.value = event.state !== "final" && event.state !== "error";
     this.#publish();

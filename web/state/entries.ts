@@ -116,6 +116,27 @@ export function entriesOf(messages: readonly Message[], isRunning: boolean): Ent
   return entries;
 }
 
+/** The entries, with those that equal an earlier one replaced by it: they need not be drawn again. */
+export function withUnchanged(before: readonly Entry[], entries: readonly Entry[]): Entry[] {
+  const known = new Map(before.map((entry) => [entry.key, entry]));
+  return entries.map((entry) => {
+    const same = known.get(entry.key);
+    return same && isEqual(same, entry) ? same : entry;
+  });
+}
+
+function isEqual(one: object, other: object): boolean {
+  const values = Object.entries(one);
+  return (
+    values.length === Object.keys(other).length &&
+    values.every(([name, value]) => {
+      const second: unknown = other[name as keyof typeof other];
+      if (typeof value !== "object" || typeof second !== "object") return value === second;
+      return JSON.stringify(value) === JSON.stringify(second);
+    })
+  );
+}
+
 /** The key of a message: the same for its event and in the stored messages. */
 export function replyId({ timestamp, role }: Pick<Message, "timestamp" | "role">): string {
   return `${timestamp}:${role}`;

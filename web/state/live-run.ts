@@ -18,6 +18,8 @@ const stopped = "Run cancelled by user";
 export class LiveRun {
   readonly runId: string;
   entries: Entry[] = [];
+  /** The keys under which replies were shown while they arrived, by their own keys. */
+  readonly shownKeys = new Map<string, string>();
   /** Why the model is called again later. */
   waiting: string | undefined;
   #open: ReplyEntry | undefined;
@@ -106,6 +108,7 @@ export class LiveRun {
   }
 
   #complete({ message }: ChatReply): void {
+    if (this.#open) this.shownKeys.set(replyId(message), this.#open.key);
     this.#close();
     // The clock of this device measures how long a call runs.
     for (const entry of replyEntries(message, replyId(message)))

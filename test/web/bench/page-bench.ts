@@ -1,0 +1,146 @@
+import type { BrowserContext, CDPSession, Page } from "playwright-core";
+import { launchBrowser } from "../browser.ts";
+import { longAnswer, type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
+
+/**
+ * Measures the page in Chromium as on a processor that is four times slower. `--json` prints the figures as one line of JSON.
+ * Times of streaming are four times the main thread's CPU time, so that other programs hardly change them.
+ */
+const slowdown = 4;
+const pieceCount = 3000;
+const sessionMessages = 5000;
+/** 1.6 Mbit/s with 150 ms to the gateway, in bytes a second. */
+const slowNetwork = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 94_000 };
+
+async function openSlowPage(context: BrowserContext): Promise<{ page: Page; cdp: CDPSession }> {
+  const page = await context.newPage();
+  const cdp = await context.newCDPSession(page);
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
+  return { page, cdp };
+}
+
+/** CPU times of the main thread's tasks and frames while `work` runs, as on the slow processor, in ms. */
+async function tasksDuring(
+  cdp: CDPSession,
+  work: () => Promise<void>,
+): Promise<{ tasks: number[]; frames: number[] }> {
+  const events: { name: string; tdur?: number; tid: number; pid: number; args: { name?: string } }[] = [];
+  cdp.on("Tracing.dataCollected", ({ value }) => events.push(...(value as unknown as typeof events)));
+  const categories = "toplevel,devtools.timeline,disabled-by-default-devtools.timeline";
+  await cdp.send("Tracing.start", { categories, transferMode: "ReportEvents" });
+  await work();
+  const complete = new Promise((resolve) => cdp.once("Tracing.tracingComplete", resolve));
+  await cdp.send("Tracing.end");
+  await complete;
+  const of = (name: string) =>
+    events
+      .filter((one) => one.name === name && one.tdur !== undefined)
+      .map(({ tdur = 0, tid, pid }) => ({ ms: (tdur / 1000) * slowdown, thread: `${pid}:${tid}` }));
+  const frames = of("FireAnimationFrame");
+  const main = frames[0]?.thread;
+  return {
+    tasks: of("RunTask")
+      .filter(({ thread }) => thread === main)
+      .map(({ ms }) => ms),
+    frames: frames.map(({ ms }) => ms),
+  };
+}
+
+async function measureStream(context: BrowserContext, gateway: ScriptedGateway) {
+  const page = await context.newPage();
+  const cdp = await context.newCDPSession(page);
+  await page.goto(`${gateway.url}/#c=bench`);
+  await page.waitForSelector(".dot.connected");
+  await page.waitForSelector("article");
+  const { tasks, frames } = await tasksDuring(cdp, async () => {
+    await gateway.stream(longAnswer(pieceCount));
+    await page.waitForFunction(() => document.querySelector("article.reply:last-child:not(.open) h4"));
+    await page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
+  });
+  await page.close();
+  const sum = frames.reduce((all, ms) => all + ms, 0);
+  return {
+    tasks_over_50_ms: tasks.filter((ms) => ms > 50).length,
+    worst_task_ms: round(Math.max(...tasks)),
+    renders: frames.length,
+    mean_render_ms: round(sum / frames.length),
+    worst_render_ms: round(Math.max(...frames)),
+  };
+}
+
+async function measureOpening(context: BrowserContext, gateway: ScriptedGateway) {
+  const { page, cdp } = await openSlowPage(context);
+  const requests: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  await cdp.send("Network.enable");
+  await cdp.send("Network.emulateNetworkConditions", slowNetwork);
+  await page.goto(`${gateway.url}/#c=bench`);
+  await page.waitForSelector("article");
+  const { lcp, shown } = await openingTimes(page);
+  const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+  // The worker's own requests are not the page's.
+  const first = requests.filter((url) => !url.endsWith("/sw.js")).length;
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await page.close();
+  const offline = await openSlowPage(context);
+  await context.setOffline(true);
+  await offline.page.goto(gateway.url);
+  await offline.page.waitForSelector("article");
+  const again = await openingTimes(offline.page);
+  const kept = await offline.page.locator("article").count();
+  await context.setOffline(false);
+  await offline.page.close();
+  return {
+    first_load_requests: first,
+    lcp_ms: lcp,
+    first_load_messages_ms: shown,
+    dom_nodes: nodes,
+    offline_messages: kept,
+    offline_messages_ms: again.shown,
+  };
+}
+
+/** When the largest part, and the first message, were painted, in ms since the navigation. */
+function openingTimes(page: Page): Promise<{ lcp: number; shown: number }> {
+  return page.evaluate(async () => {
+    const entries = await new Promise<PerformanceEntryList>((resolve) => {
+      new PerformanceObserver((list) => resolve(list.getEntries())).observe({
+        type: "largest-contentful-paint",
+        buffered: true,
+      });
+    });
+    const [mark] = performance.getEntriesByName("messages");
+    return { lcp: Math.round(entries.at(-1)?.startTime ?? 0), shown: Math.round(mark?.startTime ?? 0) };
+  });
+}
+
+/** Marks when the first message is in the page. */
+function markMessages(): void {
+  const observer = new MutationObserver(() => {
+    if (!document.querySelector("article")) return;
+    requestAnimationFrame(() => performance.mark("messages"));
+    observer.disconnect();
+  });
+  observer.observe(document, { subtree: true, childList: true });
+}
+
+const round = (ms: number) => Math.round(ms * 10) / 10;
+
+const browser = await launchBrowser();
+const gateway = await startScriptedGateway(sessionMessages);
+// The first request builds the page.
+await fetch(gateway.url);
+const newContext = async () => {
+  const context = await browser.newContext({ viewport: { width: 360, height: 640 } });
+  await context.addInitScript(markMessages);
+  return context;
+};
+const opening = await measureOpening(await newContext(), gateway);
+const streamed = await measureStream(await newContext(), gateway);
+const figures = { ...opening, ...streamed };
+await gateway.close();
+await browser.close();
+if (process.argv.includes("--json")) console.log(JSON.stringify(figures));
+else console.table(figures);

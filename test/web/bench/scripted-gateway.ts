@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type WebSocket, WebSocketServer } from "ws";
+import { createPageHandler } from "../../../functions/page/page-handler.ts";
+import { startFunctionUrl } from "../../../local/http/function-url.ts";
+import { pageFolder } from "../../../local/page-folder.ts";
+
+const sessionKey = "agent:main:main";
+
+export interface ScriptedGateway {
+  /** Address of the page. */
+  url: string;
+  /** Sends an answer of these pieces as deltas, then its end. */
+  stream(pieces: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Serves the page, and answers it from a script, so that only the page uses the machine. @param count messages of its session */
+export async function startScriptedGateway(count: number): Promise<ScriptedGateway> {
+  const folder = mkdtempSync(join(tmpdir(), "gsv-page-bench-"));
+  const messages = Array.from({ length: count }, (_, index) => message(index + 1));
+  const sockets = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  await once(sockets, "listening");
+  const ws = `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}`;
+  sockets.on("connection", (socket) =>
+    socket.on("message", (data) => {
+      const { id, method, params } = JSON.parse(String(data));
+      const payload = answer(method, params ?? {}, messages);
+      socket.send(JSON.stringify({ type: "res", id, ok: true, payload }));
+    }),
+  );
+  const handler = createPageHandler(() => pageFolder(join(folder, "page")), {
+    ws,
+    objects: "http://127.0.0.1:*",
+  });
+  const context = { awsRequestId: "bench" } as never;
+  const page = await startFunctionUrl({ invoke: (event) => handler(event as never, context), pages: true });
+  return {
+    url: page.url,
+    stream: (pieces) => stream([...sockets.clients][0] as WebSocket, pieces),
+    close: async () => {
+      for (const socket of sockets.clients) socket.terminate();
+      sockets.close();
+      await page.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Markdown of about 60 KB in so many pieces. */
+export function longAnswer(pieceCount: number): string[] {
+  const part = (index: number) =>
+    [
+      `## Part ${index}\n\nSome *words* about part ${index} with \`code\`, a [link](https://example.com/${index}) and **weight**. `,
+      "They go on for a while, as an answer does, until the paragraph ends.\n\n- one item\n- another item\n  - a nested one\n\n",
+      `\`\`\`ts\nfor (let index = 0; index < ${index}; index++) {\n  console.log("line", index);\n}\n\`\`\`\n\n`,
+      `| name | value |\n|---|---|\n| a | ${index} |\n| b | ${index * 2} |\n\n`,
+    ].join("");
+  let text = "";
+  for (let index = 1; text.length < 60_000; index++) text += part(index);
+  const size = Math.ceil(text.length / pieceCount);
+  return Array.from({ length: pieceCount }, (_, index) => text.slice(index * size, (index + 1) * size));
+}
+
+function message(seq: number) {
+  const base = { seq, timestamp: 1_790_000_000_000 + seq * 1000 };
+  if (seq % 2 === 1) return { ...base, role: "user", content: `Question ${seq}: how is the *build* doing?` };
+  const text = `## Answer ${seq}\n\nThe build is **green**. Three things:\n\n- one\n- two with \`code\`\n- three\n\n\`\`\`ts\nconst answer = ${seq};\n\`\`\`\n`;
+  return { ...base, role: "assistant", content: [{ type: "text", text }], usage: { cost: 0.01 } };
+}
+
+function answer(method: string, params: { limit?: number; before?: number }, messages: { seq: number }[]) {
+  if (method === "connect") return { protocol: 1, auth: { token: "gsv_bench" } };
+  if (method === "session.preview") {
+    const older = messages.filter(({ seq }) => seq < (params.before ?? Number.POSITIVE_INFINITY));
+    return { sessionKey, sessionId: "s-1", first: 1, messages: older.slice(-(params.limit ?? 50)) };
+  }
+  if (method === "session.stats") return { isProcessing: false, queueSize: 0 };
+  if (method === "sessions.list") return { sessions: [] };
+  if (method === "approval.list") return { approvals: [] };
+  if (method === "session.context") return { model: "scripted/model" };
+  if (method === "session.get") return { settings: {} };
+  return {};
+}
+
+/** Ten pieces each 10 ms: an answer of 3,000 pieces arrives in three seconds. */
+async function stream(socket: WebSocket, pieces: readonly string[]): Promise<void> {
+  const send = (payload: object) =>
+    socket.send(
+      JSON.stringify({ type: "evt", event: "chat", payload: { runId: "r-1", sessionKey, ...payload } }),
+    );
+  for (const [seq, text] of pieces.entries()) {
+    send({ state: "delta", text, seq, step: 0, attempt: 0 });
+    if (seq % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const content = [{ type: "text", text: pieces.join("") }];
+  send({ state: "final", message: { role: "assistant", content, timestamp: Date.now() } });
+}

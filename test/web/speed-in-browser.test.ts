@@ -1,0 +1,61 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { longAnswer, type ScriptedGateway, startScriptedGateway } from "./bench/scripted-gateway.ts";
+import { chromiumPath, launchBrowser } from "./browser.ts";
+
+let browser: Browser;
+let gateway: ScriptedGateway;
+let context: BrowserContext;
+let page: Page;
+
+/** Counts what makes a page slow; `npm run bench:page` measures the times. */
+describe.skipIf(chromiumPath === undefined)("a page with much to show", () => {
+  beforeAll(async () => {
+    browser = await launchBrowser();
+    gateway = await startScriptedGateway(5000);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await gateway?.close();
+  });
+  beforeEach(async () => {
+    context = await browser.newContext();
+    page = await context.newPage();
+  });
+  afterEach(() => context.close());
+
+  it("opens a session of 5,000 messages with 6 requests and 3,000 elements at most", async () => {
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    await page.goto(`${gateway.url}/#c=code`);
+    await page.waitForSelector("article");
+    expect(requests.length).toBeLessThanOrEqual(6);
+    expect(await page.locator("article").count()).toBe(50);
+    expect(await page.locator("*").count()).toBeLessThanOrEqual(3000);
+  });
+
+  it("draws each part of an answer once, while it arrives and when it is complete", async () => {
+    await page.goto(`${gateway.url}/#c=code`);
+    await page.waitForSelector("article");
+    const before = page.evaluate(
+      () =>
+        new Promise<string[]>((resolve) => {
+          const removed: string[] = [];
+          const observer = new MutationObserver((changes) => {
+            for (const { removedNodes } of changes)
+              for (const node of removedNodes)
+                if (node instanceof Element && node.matches("article, .part")) removed.push(node.className);
+            const last = [...document.querySelectorAll("article")].at(-1);
+            if (last?.matches(".reply:not(.open)") && last.querySelectorAll(".part").length > 10) {
+              observer.disconnect();
+              resolve(removed);
+            }
+          });
+          const log = document.querySelector(".log") as Element;
+          observer.observe(log, { subtree: true, childList: true, attributes: true });
+        }),
+    );
+    await gateway.stream(longAnswer(600));
+    expect(await before).toEqual([]);
+  });
+});
