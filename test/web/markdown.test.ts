@@ -6,7 +6,7 @@ import { hostileTexts } from "./hostile-texts.ts";
 import { drawn } from "./nodes.ts";
 
 const allowed = [
-  ...["p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "input", "blockquote", "pre", "hr", "br"],
+  ...["p", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "input", "blockquote", "pre", "hr", "br"],
   ...["div", "table", "thead", "tbody", "tr", "th", "td", "strong", "em", "del", "code", "a"],
 ];
 
@@ -16,7 +16,7 @@ describe("markdown", () => {
       "# Title\n\nA **bold** `code` [link](https://a.example/b).\n\n1. one\n2. two\n\n```js\nlet a;\n```\n";
     const { elements, text: words } = drawn(markdown(text));
     expect(elements.map(({ type }) => type)).toEqual([
-      "h3",
+      "h2",
       "p",
       "strong",
       "code",

@@ -25,8 +25,8 @@ function blockNode(token: Token): VNode {
   switch (token.type) {
     case "heading": {
       const { depth, tokens } = token as Tokens.Heading;
-      // The page has a heading of its own above.
-      const Heading = `h${Math.min(6, depth + 2)}` as "h3";
+      // The page has a first heading of its own. Most answers begin with the second level: none may be left out before it.
+      const Heading = `h${Math.max(2, depth)}` as "h3";
       return <Heading dir="auto">{inlines(tokens)}</Heading>;
     }
     case "paragraph":

@@ -25,8 +25,10 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
     location.hash = addressOf("chat", sessionKey);
     onChosen();
   };
-  const create = () =>
+  const create = () => {
     choose(wanted === "" ? `chat-${new Date().toISOString().slice(0, 16)}` : words.value.trim());
+    words.value = "";
+  };
   return (
     <nav class="sessions" aria-label="Sessions">
       <div class="search">
@@ -43,6 +45,9 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
           <Icon name="plus" />
         </button>
       </div>
+      {sessions.length === 0 && (
+        <p class="note">{wanted === "" ? "No session yet." : "No session has this name."}</p>
+      )}
       <ul>
         {sessions.map((one) => (
           <li>
@@ -64,9 +69,6 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
           </li>
         ))}
       </ul>
-      {sessions.length === 0 && (
-        <p class="note">{wanted === "" ? "No session yet." : "No session has this name."}</p>
-      )}
     </nav>
   );
 }
