@@ -3,7 +3,6 @@ import { WebSocket } from "ws";
 import { type Dev, startDev } from "../../local/dev/dev.ts";
 import { createCode } from "../../shared/peers/codes.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
-import { readSession } from "../../shared/session/sessions.ts";
 import { textOf } from "../../web/state/entries.ts";
 import { Outbox, type OutboxMessage } from "../../web/wire/outbox.ts";
 import {
@@ -120,51 +119,6 @@ describe("a page", () => {
 describe("the outbox", () => {
   const userTexts = (messages: readonly Message[]) =>
     messages.filter(({ role }) => role === "user").map((message) => textOf(message));
-
-  it("loses none of 200 messages, doubles none and keeps their order, while 50 sockets and 5 gateways end", async () => {
-    const store = memoryStore();
-    const connection = connect({ token: dev.token });
-    let unsent: OutboxMessage[] = [];
-    const outbox = new Outbox(connection, store, (messages) => {
-      unsent = messages;
-    });
-    const cutting = (async () => {
-      for (let cut = 0; cut < 50; cut++) {
-        await new Promise((resolve) => setTimeout(resolve, 20 + (cut % 5) * 15));
-        for (const socket of sockets) socket.terminate();
-        if (cut % 10 !== 5) continue;
-        await dev.close();
-        await startGateway();
-      }
-    })();
-    const texts = Array.from({ length: 200 }, (_, index) => `message ${index}`);
-    const sessionOf = (index: number) => `chat-${index % 10}`;
-    for (const [index, text] of texts.entries()) {
-      await outbox.add(sessionOf(index), text, []);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    await cutting;
-    await until(() => unsent.length === 0, "all are accepted");
-    expect(await store.all("outbox")).toEqual([]);
-    await settled(connection);
-    // The gateway may still answer: a step that was interrupted waits before it is started again.
-    for (let number = 0; number < 10; number++) {
-      const params = { sessionKey: sessionOf(number), limit: 1000 };
-      // The last cut may show only now.
-      const { sessionKey, messages } = await until(
-        () => connection.request("session.preview", params).catch(() => undefined),
-        "the session is read",
-      );
-      const session = await readSession(dev.cloud.world.table, sessionKey);
-      const waiting = session?.inbox.map((entry) => ("text" in entry ? entry.text : entry.kind)) ?? [];
-      const begun = userTexts(messages);
-      // A message may leave the inbox between the two reads.
-      const all = [...new Set([...begun, ...waiting])];
-      expect(all).toEqual(texts.filter((_, index) => index % 10 === number));
-      expect(new Set(begun).size).toBe(begun.length);
-      expect(new Set(waiting).size).toBe(waiting.length);
-    }
-  });
 
   it("sends what an earlier page has left, and keeps a refused message until the user decides", async () => {
     const store = memoryStore();
