@@ -69,10 +69,20 @@ export function pageHouse(): PageHouse {
     house.answer = () => ({ text: "Hello **you**." });
     await house.startGateway();
   });
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === "fail") process.stderr.write(`${await shownText(house)}\n`);
     await house.context?.close();
     await house.dev.close();
     expect(house.faults).toEqual([]);
   });
   return house;
+}
+
+/** What the page shows when its test fails. */
+async function shownText({ page, context }: PageHouse): Promise<string> {
+  if (!context) return "no page is open";
+  return page
+    .locator("body")
+    .innerText({ timeout: 5000 })
+    .catch((error: Error) => error.message);
 }
