@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { methodTable } from "../../functions/socket/methods/methods.ts";
 import { deviceTokenMs } from "../../shared/peers/tokens.ts";
 import type { ResponseFrame } from "../../shared/protocol/frames.ts";
-import type { Scope } from "../../shared/protocol/methods.ts";
+import type { Method, Scope } from "../../shared/protocol/methods.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
 import type { ListedToken, PairingCode } from "../../shared/protocol/token-results.ts";
 import { clientParams, nodeParams } from "../support/peer.ts";
@@ -195,4 +196,26 @@ it("the page of the gateway may open sockets, and is named to clients", async ()
   for (const other of ["https://evil.example", `${page}.evil.example`, `${page}:8443`, "null"])
     expect(await socket.open("evil", token, other), other).toBe(403);
   expect((await connect("client", token)).page).toBe(page);
+});
+
+it("10,000 guessed codes open nothing", async () => {
+  const alphabet = "abcdefghijkmnpqrstuvwxyz23456789";
+  const letters = (length: number) =>
+    Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
+  let accepted = 0;
+  for (let count = 0; count < 10_000; count += 100) {
+    await create({ short: true });
+    const guesses = Array.from({ length: 100 }, (_, index) => pair(letters(index % 2 === 0 ? 8 : 26)));
+    for (const answer of await Promise.all(guesses)) if (answer?.ok) accepted++;
+  }
+  expect(accepted).toBe(0);
+});
+
+it("a device may call no method of an administrator", async () => {
+  const { token } = await paired((await create()).code);
+  await connect("page", token);
+  const methods = Object.entries(methodTable).filter(([, { scope }]) => scope === "admin");
+  expect(methods.length).toBeGreaterThan(20);
+  for (const [method] of methods as [Method, unknown][])
+    expect(await socket.request("page", method, {}), method).toMatchObject({ error: { code: 403 } });
 });

@@ -1,4 +1,5 @@
-const payloads = [
+/** Scripts, links and requests as an attacker would write them. */
+export const hostilePayloads: readonly string[] = [
   "<script>globalThis.hit=1</script>",
   '<img src=x onerror="globalThis.hit=1">',
   "<svg/onload=globalThis.hit=1>",
@@ -49,4 +50,4 @@ const frames: ((text: string) => string)[] = [
 ];
 
 /** 500 texts as an attacker would write them. */
-export const hostileTexts: readonly string[] = frames.flatMap((frame) => payloads.map(frame));
+export const hostileTexts: readonly string[] = frames.flatMap((frame) => hostilePayloads.map(frame));
