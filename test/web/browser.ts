@@ -13,11 +13,12 @@ if (chromiumPath === undefined) {
   process.stderr.write(`the tests of the page in a browser are skipped: ${how}\n`);
 }
 
-/** Starts Chromium without a window. */
+/** Starts Chromium without a window. Its microphone beeps; pages need the permission to use it. */
 export function launchBrowser(): Promise<Browser> {
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"];
   const background = ["--disable-background-networking", "--disable-component-update"];
-  return chromium.launch({ executablePath: chromiumPath, args: [...args, ...background] });
+  const devices = ["--use-fake-device-for-media-stream"];
+  return chromium.launch({ executablePath: chromiumPath, args: [...args, ...background, ...devices] });
 }
 
 /** What went wrong in a page: violations of its policy, errors, and requests to other hosts than this machine. */

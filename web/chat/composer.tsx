@@ -4,6 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import type { ConsoleState } from "../state/console-state.ts";
 import type { OutboxFile } from "../wire/outbox.ts";
+import { RecordingBox, VoiceButton } from "./voice-button.tsx";
+import type { VoiceRecording } from "./voice-recording.ts";
 
 /** What the gateway executes, for the list that a slash opens. */
 const commands: readonly (readonly [string, string])[] = [
@@ -35,6 +37,7 @@ export function Composer({ state, draft }: ComposerProps) {
   const box = useRef<HTMLTextAreaElement>(null);
   const files = useSignal<File[]>([]);
   const fault = useSignal("");
+  const recording = useSignal<VoiceRecording | undefined>(undefined);
   const text = draft.value;
   const add = (added: Iterable<File>) => {
     const all = [...added];
@@ -80,7 +83,8 @@ export function Composer({ state, draft }: ComposerProps) {
       />
       <Fault text={fault.value} />
       <ChosenFiles files={files} />
-      <div class="box">
+      <RecordingBox recording={recording} onFile={(file) => void state.send("", [asOutboxFile(file)])} />
+      <div class="box" hidden={recording.value !== undefined}>
         <FilePicker add={add} />
         <textarea
           ref={box}
@@ -95,18 +99,12 @@ export function Composer({ state, draft }: ComposerProps) {
           onKeyDown={keyed}
           onPaste={({ clipboardData }) => add(clipboardData?.files ?? [])}
         />
-        {state.conversation.value.isRunning.value && (
-          <button
-            type="button"
-            class="round"
-            aria-label="Stop"
-            title="Stop (Esc)"
-            onClick={() => void state.stop()}
-          >
-            <Icon name="stop" />
-          </button>
+        <StopButton state={state} />
+        {text.trim() === "" && files.value.length === 0 ? (
+          <VoiceButton recording={recording} fault={fault} />
+        ) : (
+          <SendButton />
         )}
-        <SendButton isDisabled={text.trim() === "" && files.value.length === 0} />
       </div>
     </form>
   );
@@ -125,9 +123,24 @@ function isSending({ key, shiftKey, isComposing }: KeyboardEvent): boolean {
   return key === "Enter" && !shiftKey && !isComposing && !matchMedia("(pointer: coarse)").matches;
 }
 
-function SendButton({ isDisabled }: { isDisabled: boolean }) {
+function StopButton({ state }: { state: ConsoleState }) {
+  if (!state.conversation.value.isRunning.value) return null;
   return (
-    <button type="submit" class="round primary" aria-label="Send" disabled={isDisabled}>
+    <button
+      type="button"
+      class="round"
+      aria-label="Stop"
+      title="Stop (Esc)"
+      onClick={() => void state.stop()}
+    >
+      <Icon name="stop" />
+    </button>
+  );
+}
+
+function SendButton() {
+  return (
+    <button type="submit" class="round primary" aria-label="Send">
       <Icon name="send" />
     </button>
   );

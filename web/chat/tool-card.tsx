@@ -1,6 +1,5 @@
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { durationText } from "../parts/durations.ts";
+import { Elapsed } from "../parts/elapsed.tsx";
 import type { ToolEntry } from "../state/entries.ts";
 import type { FileSource } from "./message-files.tsx";
 import { MessageFiles } from "./message-files.tsx";
@@ -44,16 +43,4 @@ export function ToolCard({ call, source }: { call: ToolEntry; source: FileSource
       <MessageFiles files={files} source={source} />
     </details>
   );
-}
-
-/** The time since a moment, each second. */
-function Elapsed({ since }: { since: number }) {
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => {
-      now.value = Date.now();
-    }, 1000);
-    return () => clearInterval(timer);
-  }, [now]);
-  return <>{durationText(Math.max(0, now.value - since))}</>;
 }

@@ -5,6 +5,7 @@ const paths = {
   attach: "M8 12l6-6a3 3 0 014 4l-8 8a5 5 0 01-7-7l7-7",
   down: "M6 9l6 6 6-6",
   close: "M6 6l12 12M18 6L6 18",
+  microphone: "M12 4a3 3 0 013 3v5a3 3 0 01-6 0V7a3 3 0 013-3zM6 11v1a6 6 0 0012 0v-1M12 18v3",
   plus: "M12 5v14M5 12h14",
   chat: "M5 5h14a2 2 0 012 2v8a2 2 0 01-2 2h-7l-5 4v-4H5a2 2 0 01-2-2V7a2 2 0 012-2z",
   inbox: "M3 13l3-8h12l3 8v6H3zM3 13h5l1.5 3h5L16 13h5",
