@@ -13,6 +13,8 @@ export interface ConfigFile {
   chat?: { cost_line?: string };
   /** The stage that `gsv deploy` deployed last, and the CDK context values it used. */
   deploy?: Record<string, string>;
+  /** Where `gsv deploy` deployed it. */
+  aws?: { account?: string; region?: string };
 }
 
 type Environment = Record<string, string | undefined>;
@@ -24,6 +26,7 @@ const fields: Record<keyof ConfigFile, readonly string[] | "all"> = {
   session: ["default_key"],
   chat: ["cost_line"],
   deploy: "all",
+  aws: ["account", "region"],
 };
 
 /** The known settings, as `table.name`, except those of tables with free names. */

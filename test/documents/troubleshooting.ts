@@ -150,6 +150,7 @@ const chapters: Record<string, () => Trouble[]> = {
     ...modelFailures(),
     ...fromDoctor("region", "quota"),
   ],
+  "AWS is not ready for a deployment": () => fromDoctor("aws", "bootstrap", "stack"),
   "A messenger gets no answer": () => [...fromDoctor("channels"), ...webhookLines],
   "This machine": () => [
     ...fromDoctor("node", "config", "ports", "sweep", "clock"),
@@ -171,7 +172,7 @@ When a part of a deployment fails, see the runbooks in [operations](operations.m
 
 /** A remedy as a sentence, or as code if it is only a command. */
 function instruction(text: string): string {
-  if (/^(?:gsv|chmod) /.test(text)) return `\`${text}\``;
+  if (/^(?:gsv|chmod|aws|curl|npx) /.test(text)) return `\`${text}\``;
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

@@ -1,4 +1,5 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { exitCode, Failure } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
@@ -7,8 +8,8 @@ import { type Address, gatewayTroubles } from "../../gateway/address.ts";
 import { regionOf } from "../../gateway/aws-region.ts";
 import { folderText } from "../../gateway/data-folder.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
-import { programRunner } from "../program/run-program.ts";
-import { type Finding, failed, finding } from "./finding.ts";
+import { chooseAccount } from "../../gateway/stage-access.ts";
+import { type Finding, failed, finding, findingLines } from "./finding.ts";
 import {
   checkAdmins,
   checkApprovals,
@@ -22,20 +23,15 @@ import {
   unreachable,
 } from "./gateway-checks.ts";
 import { checkMachine, storedHere } from "./machine-checks.ts";
-import { checkModel, checkQuota, checkRegion, configuredModel } from "./model-checks.ts";
-
-const marks: Record<Finding["state"], string> = { ok: "✓", warning: "!", fault: "✗", skipped: "-" };
+import { checkModel, checkRegion, configuredModel } from "./model-checks.ts";
+import { isFault, preflight } from "./preflight.ts";
 
 /** Runs all checks and prints for each what to do. @throws Failure when a check found a fault */
 export const doctor: Action = async (context) => {
   const checks = [...(await checkMachine(context)), ...(await checkFound(context))];
-  const faults = checks.filter(({ state }) => state === "fault").length;
-  const lines = checks.flatMap(({ check, state, found, todo }) => [
-    `${marks[state]} ${check.padEnd(9)} ${found}`,
-    ...(todo === undefined ? [] : [`${" ".repeat(12)}→ ${todo}`]),
-  ]);
+  const faults = checks.filter(isFault).length;
   const verdict = faults === 0 ? "all checks passed" : `${faults} of ${checks.length} checks failed`;
-  context.print({ ok: faults === 0, checks }, [...lines, "", verdict].join("\n"));
+  context.print({ ok: faults === 0, checks }, [...findingLines(checks), "", verdict].join("\n"));
   // The findings have been printed; this only sets the exit code.
   if (faults > 0) throw new Failure("doctor", "", exitCode.failed);
 };
@@ -89,12 +85,26 @@ function stoppedHere({ dataFolder, terminal }: Context): Finding {
   return { check: "gateway", state: "fault", found, todo: remedy };
 }
 
-/** Checks the gateway's AWS account and region. */
-async function checkAccount(context: Context, url: string, model: ModelConfiguration): Promise<Finding[]> {
+/** Checks the gateway's AWS account and region. Not everyone who uses a gateway has credentials of its account. */
+export async function checkAccount(
+  context: Context,
+  url: string,
+  model: ModelConfiguration,
+): Promise<Finding[]> {
   const region = regionOf(url);
   if (region === undefined) return [finding("regionElsewhere"), finding("quotaElsewhere")];
   const { env } = context.terminal;
-  return [checkRegion(region, model, env), ...(await checkQuota(region, model, programRunner(env)))];
+  const { deploy, gateway, aws } = await readConfigFile((await context.settings()).file);
+  chooseAccount(undefined, undefined);
+  const isOurs = gateway?.url === url;
+  const found = await preflight({
+    ...{ region, model, endpoint: env.AWS_ENDPOINT_URL, last: (isOurs && aws) || {} },
+    ...(isOurs && deploy?.stage ? { stage: deploy.stage } : {}),
+  });
+  const here = checkRegion(region, env);
+  const missing = finding("credentialsMissing");
+  if (found.some(({ found: text }) => text === missing.found)) return [here, finding("awsUnchecked")];
+  return [here, ...found.filter(({ check, state }) => check !== "region" || state !== "ok")];
 }
 
 /** The findings of a check. A check that throws is a fault. */

@@ -1,6 +1,7 @@
 import { failureOf } from "../../app/failure.ts";
 import { fill, type Placeholders } from "../../app/template.ts";
-import { findings, type State } from "./findings.ts";
+import type { State } from "./finding-entry.ts";
+import { findings } from "./findings.ts";
 
 /** The result of one check of `gsv doctor`. */
 export interface Finding {
@@ -29,4 +30,14 @@ export function finding<N extends Name>(
 /** The finding for a check that threw an error. */
 export function failed(check: string, error: unknown): Finding {
   return { check, state: "fault", found: failureOf(error).message };
+}
+
+const marks: Record<State, string> = { ok: "✓", warning: "!", fault: "✗", skipped: "-" };
+
+/** Findings as lines for people: each, and below it what to do. */
+export function findingLines(found: readonly Finding[]): string[] {
+  return found.flatMap((one) => [
+    `${marks[one.state]} ${one.check.padEnd(9)} ${one.found}`,
+    ...(one.todo === undefined ? [] : [`${" ".repeat(12)}→ ${one.todo}`]),
+  ]);
 }

@@ -1,25 +1,6 @@
-/**
- * The outcome of a check. `fault`: something does not work. `warning`: it works, but should be improved. `skipped`: it was
- * not checked, or does not apply to this gateway.
- */
-export type State = "ok" | "warning" | "fault" | "skipped";
-
-interface Good {
-  check: string;
-  state: "ok" | "skipped";
-  found: string;
-  todo?: string;
-}
-
-/** A fault or a warning. */
-interface Bad {
-  check: string;
-  state: "fault" | "warning";
-  found: string;
-  /** One sentence for docs/troubleshooting.md, unless `found` says it. `gsv doctor` does not show it. */
-  cause?: string;
-  todo: string;
-}
+import { accountFindings } from "./account-findings.ts";
+import { bedrockFindings } from "./bedrock-findings.ts";
+import type { Bad, Good } from "./finding-entry.ts";
 
 /** Every finding of `gsv doctor`. The texts contain `{placeholders}`. docs/troubleshooting.md is generated from this table. */
 export const findings = {
@@ -230,32 +211,6 @@ export const findings = {
     state: "skipped",
     found: "the gateway is not on AWS, or has a custom domain",
   },
-  quotaUnknown: {
-    check: "quota",
-    state: "skipped",
-    found: "the AWS command line cannot read it{reason}",
-    todo: "see the command in docs/operations.md, “The quota of Bedrock”",
-  },
-  quotaFunctions: { check: "quota", state: "ok", found: "{executions} functions may run concurrently" },
-  quotaFewFunctions: {
-    check: "quota",
-    state: "warning",
-    found: "only {executions} functions may run concurrently",
-    cause: "A new AWS account has a low quota of concurrent executions.",
-    todo: "request a higher quota (docs/operations.md, “The quota of Lambda”)",
-  },
-  quotaOtherModel: {
-    check: "quota",
-    state: "skipped",
-    found: "of {model}: `aws service-quotas list-service-quotas --service-code bedrock`",
-  },
-  quotaUnnamed: { check: "quota", state: "skipped", found: "AWS lists no quota of {name} in {region}" },
-  quotaTokens: { check: "quota", state: "ok", found: "{name}: {tokens} tokens a minute in {region}" },
-  quotaFewTokens: {
-    check: "quota",
-    state: "warning",
-    found: "{name}: {tokens} tokens a minute in {region}",
-    cause: "A new AWS account has a low quota for the model, so turns have to wait.",
-    todo: "request a higher quota (docs/operations.md, “The quota of Bedrock”), or choose another model",
-  },
+  ...accountFindings,
+  ...bedrockFindings,
 } as const satisfies Record<string, Good | Bad>;

@@ -15,8 +15,10 @@ import type { Action } from "../../app/program.ts";
 import type { Settings } from "../../app/settings.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
 import { machineToken } from "../../gateway/machine-token.ts";
-import { checkCredentials, chooseAccount } from "../../gateway/stage-access.ts";
+import { chooseAccount } from "../../gateway/stage-access.ts";
+import { checkAccount, stopAtFaults } from "./deploy-preflight.ts";
 import { chooseContext, fileOfItsOwn, type Run, run, runCdk, type StageContext } from "./deploy-stage.ts";
+import { answerText, tryTurn } from "./deploy-turn.ts";
 
 type Outputs = Pick<StageOutputs, "WebSocketUrl" | "WebhookUrl" | "OpenaiUrl" | "McpUrl" | "TableName">;
 
@@ -42,21 +44,28 @@ export async function deployStage(context: Context, { options }: Invocation, run
     );
   chooseAccount(text(options.profile), text(options.region));
 
-  context.note("1/4 checking the AWS credentials");
-  await checkCredentials(stage);
-  context.note(`2/4 building and deploying the stack gsv-${stage} (the first time takes some minutes)`);
+  context.note("1/5 checking the AWS account");
+  const findings = await checkAccount(context, saved, {
+    stage,
+    acceptTerms: options.acceptModelTerms === true,
+  });
+  if (options.preflight !== false) stopAtFaults(context, stage, findings);
+  context.note(`2/5 building and deploying the stack gsv-${stage} (the first time takes some minutes)`);
   const outputs = await deployStack(context, chosen, yes, runStep);
   await checkFile(settings.file, saved, stage, outputs.WebSocketUrl);
-  context.note("3/4 the access token of this machine");
+  context.note("3/5 the access token of this machine");
   const token = await tokenFor(context, settings, outputs).catch((error: Error) => {
     throw error.name === "AccessDeniedException" ? withoutTableRights(stage, outputs.TableName) : error;
   });
-  context.note(`4/4 saving url and token in ${settings.file}`);
+  context.note(`4/5 saving url and token in ${settings.file}`);
   await updateConfigFile(settings.file, { gateway: { url: outputs.WebSocketUrl, token }, deploy: chosen });
   const { WebSocketUrl: url, WebhookUrl: webhook, OpenaiUrl: openai, McpUrl: mcp } = outputs;
   await writeFirstFiles(context, url, token);
+  context.note("5/5 the first answer");
+  const answer = await tryTurn(url, token);
+  context.note(`    ${answerText(answer)}`);
   context.print(
-    { stage, url, webhook, openai, mcp, file: settings.file },
+    { stage, url, webhook, openai, mcp, file: settings.file, findings, answer },
     `gsv-${stage} is deployed.\n  gateway  ${url}\n  webhook  ${webhook}\n  openai   ${openai}\n  mcp      ${mcp}\nTry \`gsv status\`, then \`gsv client\`.`,
   );
 }

@@ -7,7 +7,8 @@ import { checkoutFolder, version } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
-import { checkCredentials, chooseAccount } from "../../gateway/stage-access.ts";
+import { chooseAccount } from "../../gateway/stage-access.ts";
+import { checkAccount, stopOutside } from "./deploy-preflight.ts";
 import { chooseContext, type Run, run, runCdk, type StageContext } from "./deploy-stage.ts";
 
 export const deployStatus: Action = (context, invocation) => showDeployment(context, invocation, run);
@@ -19,18 +20,28 @@ export async function showDeployment(context: Context, { options }: Invocation, 
   const chosen = chooseContext(saved, options);
   const { stage } = chosen;
   chooseAccount(text(options.profile), text(options.region));
-  await checkCredentials(stage);
+  const findings = await checkAccount(context, saved, { stage });
+  stopOutside(context, stage, findings);
   const outputs = await readStage(stage);
   const stack = `gsv-${stage}`;
   if (outputs === undefined) {
     const message = `${stack} is not deployed here; \`gsv deploy --stage ${stage}\` deploys it`;
-    context.print({ stack, stage, deployed: false }, message);
+    context.print({ stack, stage, deployed: false, findings }, message);
     return;
   }
   const running = await runningVersion(outputs, saved.gateway);
   const compared = options.diff !== false && checkoutFolder() !== undefined;
   const differs = compared ? await isDifferent(context, chosen, runStep) : undefined;
-  const found = { stack, stage, deployed: true, outputs, version: running.version, here: version, differs };
+  const found = {
+    stack,
+    stage,
+    deployed: true,
+    outputs,
+    version: running.version,
+    here: version,
+    differs,
+    findings,
+  };
   const shown = pairs([
     ["stack", stack],
     ["stage", stage],

@@ -169,6 +169,8 @@ export const deployCommand: CommandEntry = {
       "repeatable",
     ],
     ...accountOptions,
+    ["--accept-model-terms", "accept the terms of the model, if nobody has in this account"],
+    ["--no-preflight", "deploy although the account has faults"],
     ["--yes", "do not ask before AWS resources and permissions change"],
   ],
   examples: [

@@ -3,18 +3,22 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type ConfigFile, updateConfigFile } from "../../../../cli/app/config-file.ts";
+import { Context } from "../../../../cli/app/context.ts";
 import { version } from "../../../../cli/app/installation.ts";
+import { checkAccount } from "../../../../cli/commands/doctor/doctor-command.ts";
 import type { Finding } from "../../../../cli/commands/doctor/finding.ts";
 import { checkClock } from "../../../../cli/commands/doctor/gateway-checks.ts";
 import { checkNode, checkPorts } from "../../../../cli/commands/doctor/machine-checks.ts";
-import { checkQuota, checkRegion } from "../../../../cli/commands/doctor/model-checks.ts";
-import { programRunner } from "../../../../cli/commands/program/run-program.ts";
+import { checkRegion } from "../../../../cli/commands/doctor/model-checks.ts";
 import { startDev } from "../../../../local/dev/dev.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { occupyPort } from "../../../local/kept-port.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { fakeTerminal } from "../../fake-terminal.ts";
 import { gsv } from "../../run-gsv.ts";
+import { goodAccount, startFakeAccount } from "./preflight-services.ts";
 
 const account = { accountId: "default", connected: true, authenticated: true, extra: { stopped: false } };
 
@@ -293,41 +297,59 @@ describe("gsv doctor for a gateway on AWS", () => {
     expect(await findingAt(0)).toMatchObject({ state: "skipped" });
   });
 
-  const bedrock = (id: string) => ({ provider: "amazon-bedrock", id });
   it.each([
-    ["global.anthropic.claude-sonnet-4-6", {}, "ok"],
-    ["eu.anthropic.claude-sonnet-4-6", {}, "ok"],
-    ["us.anthropic.claude-sonnet-4-6", {}, "fault"],
-    ["global.anthropic.claude-sonnet-4-6", { AWS_REGION: "us-east-1" }, "warning"],
-    ["global.anthropic.claude-sonnet-4-6", { AWS_REGION: "eu-central-1" }, "ok"],
-  ])("the region: %s with %j", (id, env, state) => {
-    expect(checkRegion("eu-central-1", bedrock(id), env).state).toBe(state);
+    [{}, "ok"],
+    [{ AWS_REGION: "us-east-1" }, "warning"],
+    [{ AWS_REGION: "eu-central-1" }, "ok"],
+  ])("compares the gateway's region with that of %j", (env, state) => {
+    expect(checkRegion("eu-central-1", env).state).toBe(state);
   });
 
-  it("reads the quotas with the AWS command line", async () => {
-    const bin = newFolder();
-    const aws = (tokens: string, executions: number) => {
-      const script = `#!/bin/sh\ncase "$*" in *get-account-settings*) echo ${executions};; *"Sonnet 4.6"*eu-central-1* | *eu-central-1*"Sonnet 4.6"*) echo '${tokens}';; *) echo '[]';; esac\n`;
-      writeFileSync(join(bin, "aws"), script);
-      chmodSync(join(bin, "aws"), 0o755);
+  describe("of a gateway on AWS", () => {
+    const url = "wss://abc.execute-api.eu-central-1.amazonaws.com/ws";
+    const model = { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6" };
+    const saved = { ...process.env };
+    afterEach(() => {
+      process.env = { ...saved };
+    });
+    const check = async (endpoint: string, config: ConfigFile) => {
+      const home = newFolder();
+      await updateConfigFile(join(home, ".config/gsv/config.toml"), config);
+      const context = new Context(fakeTerminal({ HOME: home, AWS_ENDPOINT_URL: endpoint }, home), {});
+      return checkAccount(context, url, model);
     };
-    const quota = (id = "global.anthropic.claude-sonnet-4-6") =>
-      checkQuota("eu-central-1", bedrock(id), programRunner({ PATH: `${bin}:${process.env.PATH}` }));
-    aws('[["a",20000],["b",200000]]', 1000);
-    expect((await quota()).map(({ state }) => state)).toEqual(["ok", "ok"]);
-    aws('[["a",20000]]', 10);
-    expect(await quota()).toEqual([
-      expect.objectContaining({ state: "warning", found: "only 10 functions may run concurrently" }),
-      expect.objectContaining({
-        state: "warning",
-        found: "Sonnet 4.6: 20000 tokens a minute in eu-central-1",
-      }),
-    ]);
-    expect((await quota("global.anthropic.claude-opus-5"))[1]).toMatchObject({ state: "skipped" });
-    const without = await checkQuota("eu-central-1", bedrock("x"), programRunner({ PATH: newFolder() }));
-    expect(without).toEqual([
-      expect.objectContaining({ state: "skipped", todo: expect.stringContaining("quota") }),
-    ]);
+    const ours = {
+      gateway: { url, token: "t" },
+      deploy: { stage: "home" },
+      aws: { account: "111122223333" },
+    };
+
+    it("runs the preflight of its region, and of its stage if this machine has deployed it", async () => {
+      Object.assign(process.env, { AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "secret" });
+      const state = goodAccount();
+      state.stacks["gsv-home"] = { status: "UPDATE_ROLLBACK_FAILED" };
+      const fake = await startFakeAccount(state);
+      const faults = async (config: ConfigFile) =>
+        (await check(fake.url, config)).filter((one) => one.state === "fault").map(({ found }) => found);
+      expect(await faults(ours)).toEqual(["gsv-home is UPDATE_ROLLBACK_FAILED"]);
+      expect(await faults({ ...ours, aws: { account: "9" } })).toEqual([
+        "these credentials belong to the account 111122223333, but gsv-home was deployed to 9",
+      ]);
+      expect(await faults({ ...ours, gateway: { url: "wss://other/ws" } })).toEqual([]);
+      await fake.close();
+    });
+
+    it("checks nothing without credentials, because others use the gateway, too", async () => {
+      for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"])
+        delete process.env[name];
+      const none = join(newFolder(), "none");
+      Object.assign(process.env, { AWS_SHARED_CREDENTIALS_FILE: none, AWS_CONFIG_FILE: none });
+      process.env.AWS_EC2_METADATA_DISABLED = "true";
+      expect((await check("http://localhost:1", ours)).map(({ check, state }) => [check, state])).toEqual([
+        ["region", "ok"],
+        ["aws", "skipped"],
+      ]);
+    });
   });
 });
 

@@ -13,13 +13,17 @@ import { createMemoryStore } from "../../../../local/items/item-store.ts";
 import { openDynamoDBTable } from "../../../../shared/aws/dynamodb-table.ts";
 import { openConfiguration } from "../../../../shared/configuration/store.ts";
 import { createTokenVerifier, listTokens } from "../../../../shared/peers/tokens.ts";
+import type { Events } from "../../../../shared/protocol/events.ts";
 import { startDynamoDB } from "../../../aws/emulators/dynamodb/dynamodb.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { type AccountState, goodAccount, startFakeAccount } from "../doctor/preflight-services.ts";
 
 const noSecrets = { get: async () => undefined, put: async () => undefined, delete: async () => undefined };
 let dynamodb: Endpoint;
 let gateway: FakeGateway;
+let account: AccountState;
+let aws: Awaited<ReturnType<typeof startFakeAccount>>;
 const saved = { ...process.env };
 
 beforeAll(async () => {
@@ -28,7 +32,10 @@ beforeAll(async () => {
 afterAll(() => dynamodb.close());
 beforeEach(async () => {
   gateway = await startFakeGateway({});
+  account = goodAccount();
+  aws = await startFakeAccount(account);
   Object.assign(process.env, {
+    AWS_ENDPOINT_URL: aws.url,
     AWS_ENDPOINT_URL_DYNAMODB: dynamodb.url,
     AWS_ACCESS_KEY_ID: "key",
     AWS_SECRET_ACCESS_KEY: "secret",
@@ -38,6 +45,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   process.env = { ...saved };
+  await aws.close();
   await gateway.close();
 });
 
@@ -191,7 +199,8 @@ describe("gsv deploy", () => {
       AWS_CONFIG_FILE: join(home, "none"),
     });
     const run = await deploy(home);
-    expect(run.error?.message).toMatch(/^no AWS credentials were found; pass --profile/);
+    expect(run.error).toMatchObject({ kind: "preflight", exitCode: 1 });
+    expect(run.stderr).toMatch(/no AWS credentials were found\n +→ aws login/);
     expect(run.steps).toEqual([]);
   });
 
@@ -200,8 +209,98 @@ describe("gsv deploy", () => {
     for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) delete process.env[name];
     process.env.AWS_CONFIG_FILE = join(home, "none");
     const run = await deploy(home);
-    expect(run.error?.message).toMatch(/^no AWS region is set; pass --region/);
+    expect(run.error).toMatchObject({ kind: "preflight", exitCode: 1 });
+    expect(run.stderr).toMatch(/no AWS region is set\n +→ gsv deploy --region us-east-1/);
     expect(run.steps).toEqual([]);
+  });
+
+  it("stops at a fault of the account before it builds anything, unless it must not", async () => {
+    account.bootstrap = undefined;
+    account.executions = 10;
+    const home = newFolder();
+    const run = await deploy(home);
+    expect(run.error).toMatchObject({ kind: "preflight", exitCode: 1 });
+    expect(run.stderr).toMatch(/✗ bootstrap .*\n +→ npx cdk bootstrap aws:\/\/111122223333\/us-east-1\n/);
+    expect(run.stdout).toMatch(/^1 of 7 checks failed; gsv-dev was not deployed/);
+    expect(run.steps).toEqual([]);
+    const forced = await deploy(home, { yes: true, preflight: false });
+    expect(forced.error).toBeUndefined();
+    expect(forced.steps).toHaveLength(1);
+  });
+
+  it("accepts the model's terms with --accept-model-terms, and deploys", async () => {
+    account.model.agreementAvailability.status = "NOT_AVAILABLE";
+    expect((await deploy(newFolder())).steps).toEqual([]);
+    expect((await deploy(newFolder(), { yes: true, acceptModelTerms: true })).error).toBeUndefined();
+    expect(account.accepted).toBe("anthropic.claude-sonnet-4-6 offer-1");
+  });
+
+  it("checks the model that the deployed gateway uses", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    await updateConfigFile(file, {
+      gateway: { url: gateway.url, token: "good-token" },
+      deploy: { stage: "dev" },
+    });
+    gateway.methods["config.get"] = () => ({
+      path: "model",
+      value: { provider: "amazon-bedrock", id: "jp.x.y" },
+    });
+    expect((await deploy(home)).stderr).toContain(
+      "the gateway is in us-east-1, where jp.x.y is not available",
+    );
+  });
+
+  it("refuses an account that is not that of the last deployment", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    await updateConfigFile(file, {
+      ...{ gateway: { url: gateway.url, token: "good-token" }, deploy: { stage: "dev" } },
+      aws: { account: "999988887777" },
+    });
+    const run = await deploy(home);
+    expect(run.stderr).toContain("but gsv-dev was deployed to 999988887777");
+    expect(run.steps).toEqual([]);
+  });
+
+  const withToken = async () => {
+    const home = newFolder();
+    const token = { url: gateway.url, token: "good-token" };
+    await updateConfigFile(join(home, ".config/gsv/config.toml"), { gateway: token });
+    return home;
+  };
+
+  it("has the model answer once, and reports the time and the cost", async () => {
+    gateway.methods["chat.send"] = ({ params: { sessionKey, runId }, emit }) => {
+      const message = { role: "assistant" as const, content: [{ type: "text" as const, text: "ready" }] };
+      const turn = {
+        calls: 1,
+        input: 5000,
+        output: 4,
+        cacheRead: 0,
+        cacheWrite: 0,
+        dollars: 0.0151,
+        unpriced: 0,
+      };
+      emit("chat", { sessionKey, runId, state: "final", message, turn } as Events["chat"]);
+      return { status: "started", runId };
+    };
+    const run = await deploy(await withToken());
+    expect(run.error).toBeUndefined();
+    expect(run.stderr).toMatch(/5\/5 the first answer\n {4}\d+\.\d s, 1 call, 5,000 in, 4 out, \$0\.0151\n/);
+    const sent = gateway.requests.find(({ method }) => method === "chat.send");
+    expect(sent?.params).toMatchObject({ sessionKey: "deployment" });
+  });
+
+  it("explains a failed answer as the chat does, and has deployed nevertheless", async () => {
+    gateway.methods["chat.send"] = ({ params: { sessionKey, runId }, emit }) => {
+      emit("chat", { sessionKey, runId, state: "error", error: "the key was refused" } as Events["chat"]);
+      return { status: "started", runId };
+    };
+    const run = await deploy(await withToken());
+    expect(run.error).toBeUndefined();
+    expect(run.stderr).toContain("the model does not answer yet: the key was refused");
+    expect(run.stdout).toContain("gsv-dev is deployed");
   });
 
   it("uses the region and the profile of its options", async () => {

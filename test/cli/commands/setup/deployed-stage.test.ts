@@ -103,7 +103,27 @@ describe("gsv deploy status", () => {
       stack: "gsv-prod",
       stage: "prod",
       deployed: false,
+      findings: expect.arrayContaining([expect.objectContaining({ check: "stack", state: "ok" })]),
     });
+  });
+
+  it("shows the faults of the account", async () => {
+    stage.account.stacks["gsv-home"] = { status: "UPDATE_ROLLBACK_FAILED" };
+    const { deployed, findings } = JSON.parse(await status({ diff: false }));
+    expect(deployed).toBe(true);
+    expect(findings).toContainEqual({
+      check: "stack",
+      state: "fault",
+      found: "gsv-home is UPDATE_ROLLBACK_FAILED",
+      todo: "aws cloudformation continue-update-rollback --stack-name gsv-home --region us-east-1",
+    });
+  });
+
+  it("reads nothing in another account than that of the last deployment", async () => {
+    await updateConfigFile(join(home, ".config/gsv/config.toml"), { aws: { account: "999988887777" } });
+    expect(JSON.parse(await status())).toMatchObject({ ok: false, stage: "home" });
+    expect(terminal.written()).toContain("but gsv-home was deployed to 999988887777");
+    expect(terminal.written()).not.toContain("BucketName");
   });
 });
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readBody, sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
+import { type AccountState, answerAccount, goodAccount } from "../doctor/preflight-services.ts";
 
 /** The data of a deployed stage `home`, in the wire formats of SSM, DynamoDB and S3. Supports only its deletion. */
 export interface FakeStage {
@@ -9,6 +10,8 @@ export interface FakeStage {
   /** Versions of objects and delete markers, by `key@version`. */
   versions: Set<string>;
   buckets: Set<string>;
+  /** The account, as `preflight` sees it. */
+  account: AccountState;
   close(): Promise<void>;
 }
 
@@ -30,10 +33,12 @@ export async function startFakeStage(webSocketUrl: string): Promise<FakeStage> {
     tables: new Set(["T"]),
     versions: new Set(["a.txt@1", "a.txt@2", "b.txt@1", "c.txt@1", "c.txt@2"]),
     buckets: new Set(["b"]),
+    account: goodAccount(),
   };
   for (let secret = 1; secret <= 12; secret++) stage.parameters.set(`/gsv/home/secrets/s${secret}`, "***");
   const server = await serveLoopback(async (request, response) => {
     const body = String((await readBody(request, 1_000_000)) ?? "");
+    if (answerAccount(stage.account, request, body, response)) return;
     const target = String(request.headers["x-amz-target"] ?? "");
     if (target !== "") json(stage, target.split(".")[1] ?? "", JSON.parse(body), response);
     else s3(stage, request, body, response);

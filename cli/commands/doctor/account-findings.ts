@@ -1,0 +1,157 @@
+import type { Bad, Good } from "./finding-entry.ts";
+
+/** The findings of `preflight`, about an AWS account and one of its regions. Each remedy is one command. */
+export const accountFindings = {
+  awsUnchecked: {
+    check: "aws",
+    state: "skipped",
+    found: "no AWS credentials here, so the account was not checked",
+    todo: "aws login",
+  },
+  credentialsMissing: {
+    check: "aws",
+    state: "fault",
+    found: "no AWS credentials were found",
+    cause: "No variable, profile or sign-in gives any. `--profile NAME` chooses a profile.",
+    todo: "aws login",
+  },
+  credentialsExpired: {
+    check: "aws",
+    state: "fault",
+    found: "the AWS credentials have expired ({code})",
+    todo: "aws sso login",
+  },
+  credentialsRefused: {
+    check: "aws",
+    state: "fault",
+    found: "AWS refuses these credentials ({code})",
+    cause: "The key was deleted or copied incorrectly, or this machine's clock is wrong.",
+    todo: "aws configure",
+  },
+  awsSilent: {
+    check: "aws",
+    state: "fault",
+    found: "AWS cannot be reached: {reason}",
+    todo: "curl -I https://sts.us-east-1.amazonaws.com",
+  },
+  accountOk: { check: "aws", state: "ok", found: "account {account}, as {arn}" },
+  accountDiffers: {
+    check: "aws",
+    state: "fault",
+    found: "these credentials belong to the account {account}, but gsv-{stage} was deployed to {last}",
+    cause: "A second gateway needs its own config file (`--config FILE`).",
+    todo: "gsv deploy --stage {stage} --profile NAME",
+  },
+  permissionMissing: {
+    check: "aws",
+    state: "warning",
+    found: "these credentials may not call {action}, so {subject} was not checked",
+    cause: "The deployment may still succeed.",
+    todo: "gsv deploy status --profile NAME",
+  },
+  checkFailed: {
+    check: "aws",
+    state: "warning",
+    found: "{subject} was not checked: {reason}",
+    todo: "gsv deploy status",
+  },
+
+  regionUnset: {
+    check: "region",
+    state: "fault",
+    found: "no AWS region is set",
+    todo: "gsv deploy --region us-east-1",
+  },
+  regionPartition: {
+    check: "region",
+    state: "fault",
+    found: "gsv does not run in {region}",
+    cause: "GovCloud, China and isolated regions have other addresses and models.",
+    todo: "gsv deploy --region us-east-1",
+  },
+  regionUnknown: {
+    check: "region",
+    state: "fault",
+    found: "AWS has no region {region}",
+    todo: "aws account list-regions --query 'Regions[].RegionName'",
+  },
+  regionDisabled: {
+    check: "region",
+    state: "fault",
+    found: "the region {region} is not enabled in this account",
+    todo: "aws account enable-region --region-name {region}",
+  },
+  regionLast: {
+    check: "region",
+    state: "fault",
+    found: "gsv-{stage} was deployed to {last}, not {region}",
+    cause: "A second gateway needs its own config file (`--config FILE`).",
+    todo: "gsv deploy --stage {stage} --region {last}",
+  },
+
+  bootstrapOk: { check: "bootstrap", state: "ok", found: "version {version}" },
+  bootstrapMissing: {
+    check: "bootstrap",
+    state: "fault",
+    found: "the CDK is not prepared in {region}",
+    todo: "npx cdk bootstrap aws://{account}/{region}",
+  },
+  bootstrapOld: {
+    check: "bootstrap",
+    state: "fault",
+    found: "the CDK's bootstrap stack has version {version}; gsv needs {needed}",
+    todo: "npx cdk bootstrap aws://{account}/{region}",
+  },
+  bootstrapStack: {
+    check: "bootstrap",
+    state: "fault",
+    found: "the CDK's bootstrap stack is {status}",
+    cause: "`cdk bootstrap` failed. After the stack is deleted, run it again.",
+    todo: "aws cloudformation delete-stack --stack-name CDKToolkit --region {region}",
+  },
+
+  stackAbsent: { check: "stack", state: "ok", found: "there is no gsv-{stage} in {region} yet" },
+  stackOk: { check: "stack", state: "ok", found: "gsv-{stage} is {status}" },
+  stackBusy: {
+    check: "stack",
+    state: "fault",
+    found: "gsv-{stage} is {status}",
+    cause: "Another deployment or deletion is running.",
+    todo: "aws cloudformation wait {waiter} --stack-name gsv-{stage} --region {region}",
+  },
+  stackNotCreated: {
+    check: "stack",
+    state: "fault",
+    found: "gsv-{stage} is {status}{reason}",
+    cause: "The first deployment failed.",
+    todo: "gsv deploy destroy --stage {stage} --region {region}",
+  },
+  stackNotDeleted: {
+    check: "stack",
+    state: "fault",
+    found: "gsv-{stage} is {status}{reason}",
+    cause: "A deletion failed halfway.",
+    todo: "gsv deploy destroy --stage {stage} --region {region}",
+  },
+  stackNotUpdated: {
+    check: "stack",
+    state: "fault",
+    found: "gsv-{stage} is {status}{reason}",
+    cause: "An update failed and was not undone.",
+    todo: "aws cloudformation rollback-stack --stack-name gsv-{stage} --region {region}",
+  },
+  stackNotRestored: {
+    check: "stack",
+    state: "fault",
+    found: "gsv-{stage} is {status}{reason}",
+    cause: "An update failed, and so did undoing it.",
+    todo: "aws cloudformation continue-update-rollback --stack-name gsv-{stage} --region {region}",
+  },
+  stackUnknown: {
+    check: "stack",
+    state: "fault",
+    found: "gsv-{stage} is {status}{reason}",
+    cause: "CloudFormation cannot update a stack in this status.",
+    todo: "aws cloudformation describe-stack-events --stack-name gsv-{stage} --region {region}",
+  },
+} as const satisfies Record<string, Good | Bad>;
