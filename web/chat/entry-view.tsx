@@ -1,5 +1,6 @@
 import { dollarsText, timeText } from "../parts/durations.ts";
 import { memoized } from "../parts/memoized.tsx";
+import { addressOf } from "../routes.ts";
 import type { ConsoleState } from "../state/console-state.ts";
 import type { Entry, ReplyEntry, UserEntry } from "../state/entries.ts";
 import { markdown } from "./markdown.tsx";
@@ -102,7 +103,10 @@ function Reply({ entry: { text, isOpen, dollars, at } }: { entry: ReplyEntry }) 
       </div>
       {!isOpen && dollars !== undefined && (
         <footer class="small">
-          <time>{timeText(at)}</time> · <span title="price of this turn">{dollarsText(dollars)}</span>
+          <time>{timeText(at)}</time> ·{" "}
+          <a href={addressOf("cost")} title="price of this turn; shows what everything costs">
+            {dollarsText(dollars)}
+          </a>
         </footer>
       )}
     </article>

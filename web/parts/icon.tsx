@@ -9,6 +9,8 @@ const paths = {
   plus: "M12 5v14M5 12h14",
   chat: "M5 5h14a2 2 0 012 2v8a2 2 0 01-2 2h-7l-5 4v-4H5a2 2 0 01-2-2V7a2 2 0 012-2z",
   inbox: "M3 13l3-8h12l3 8v6H3zM3 13h5l1.5 3h5L16 13h5",
+  memory: "M6 4h11a1 1 0 011 1v15l-6.5-4L5 20V5a1 1 0 011-1z",
+  cost: "M5 20v-6M10 20V9M15 20v-8M20 20V5",
 } as const;
 
 export type IconName = keyof typeof paths;

@@ -22,4 +22,6 @@ export const views: ReadonlyMap<string, View> = new Map<string, View>([
       load: () => import("./inbox.tsx"),
     },
   ],
+  ["memory", { title: "Memory", icon: "memory", load: () => import("./memory.tsx") }],
+  ["cost", { title: "Cost", icon: "cost", load: () => import("./cost.tsx") }],
 ]);
