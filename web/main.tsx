@@ -4,6 +4,7 @@ import { App } from "./app.tsx";
 import { Pairing } from "./pairing.tsx";
 import { followAddress, route } from "./routes.ts";
 import { ConsoleState } from "./state/console-state.ts";
+import { signOut } from "./state/sign-out.ts";
 import { keepShell } from "./wire/offline-shell.ts";
 import { PageConnection, type WireAuth } from "./wire/page-connection.ts";
 import { openPageStore, type PageStore } from "./wire/page-store.ts";
@@ -43,14 +44,9 @@ async function start(code: string | undefined): Promise<void> {
     shown.value = { state: new ConsoleState(connection, store, session), fault: "" };
     connection.open();
   };
-  const signOut = async () => {
-    shown.value.state?.connection.close();
-    await store.clear();
-    shown.value = { fault: "" };
-  };
   const Page = () => {
     const { state, fault } = shown.value;
-    if (state) return <App state={state} signOut={() => void signOut()} />;
+    if (state && !state.isSignedOut.value) return <App state={state} signOut={() => void signOut(state)} />;
     return <Pairing fault={fault} onCode={(typed) => void signIn(authOf(typed))} />;
   };
   if (code !== undefined) await signIn({ code });

@@ -11,6 +11,8 @@ const paths = {
   inbox: "M3 13l3-8h12l3 8v6H3zM3 13h5l1.5 3h5L16 13h5",
   memory: "M6 4h11a1 1 0 011 1v15l-6.5-4L5 20V5a1 1 0 011-1z",
   cost: "M5 20v-6M10 20V9M15 20v-8M20 20V5",
+  devices: "M8 3h8a1 1 0 011 1v16a1 1 0 01-1 1H8a1 1 0 01-1-1V4a1 1 0 011-1zM11 18h2",
+  more: "M5 12h.01M12 12h.01M19 12h.01",
 } as const;
 
 export type IconName = keyof typeof paths;

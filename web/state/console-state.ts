@@ -33,6 +33,8 @@ export interface SessionModel {
 /** The state of the signed-in page. */
 export class ConsoleState {
   readonly wire = signal<WireState>({ status: "connecting" });
+  /** The user has signed out here. */
+  readonly isSignedOut = signal(false);
   readonly sessions = signal<SessionEntry[]>([]);
   readonly approvals = signal<Approval[]>([]);
   /** Sessions that a run has ended in since they were shown. */

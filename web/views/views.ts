@@ -24,4 +24,5 @@ export const views: ReadonlyMap<string, View> = new Map<string, View>([
   ],
   ["memory", { title: "Memory", icon: "memory", load: () => import("./memory.tsx") }],
   ["cost", { title: "Cost", icon: "cost", load: () => import("./cost.tsx") }],
+  ["devices", { title: "Devices", icon: "devices", load: () => import("./devices.tsx") }],
 ]);
