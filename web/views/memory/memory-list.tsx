@@ -31,8 +31,8 @@ export function MemoryList({ state, agentId }: { state: ConsoleState; agentId: s
   const recalls = useAnswer(state, () => recallsOf({ connection, agentId }));
   const forgotten = useAnswer(state, () => connection.request("memory.list", { agentId, forgotten: true }));
   const changed = async (made: Change) => {
-    change.value = made;
     await Promise.all([list.reload(), forgotten.reload()]);
+    change.value = made;
   };
   const { memories = [], extraction } = list.value.value ?? {};
   return (
