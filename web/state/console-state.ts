@@ -8,6 +8,7 @@ import type { PageConnection, WireState } from "../wire/page-connection.ts";
 import type { PageStore } from "../wire/page-store.ts";
 import type { WireError } from "../wire/wire-error.ts";
 import { ConversationView } from "./conversation-view.ts";
+import { WaitingItems } from "./waiting-items.ts";
 
 /** What the gateway executes itself. Any other text that begins with a slash is a message. */
 const command =
@@ -46,6 +47,7 @@ export class ConsoleState {
   readonly asked = computed(() =>
     this.approvals.value.filter((one) => one.sessionKey === this.conversation.value.sessionKey.value),
   );
+  readonly waiting: WaitingItems;
   readonly connection: PageConnection;
   readonly store: PageStore;
   readonly #outbox: Outbox;
@@ -53,6 +55,7 @@ export class ConsoleState {
   constructor(connection: PageConnection, store: PageStore, sessionKey: string) {
     this.connection = connection;
     this.store = store;
+    this.waiting = new WaitingItems(connection);
     this.conversation.value = new ConversationView(connection, store, sessionKey);
     this.#outbox = new Outbox(connection, store, (messages) => {
       this.unsent.value = messages;
@@ -67,6 +70,8 @@ export class ConsoleState {
     connection.on("tool.result", (event) => this.conversation.value.toolResult(event));
     connection.on("approval.requested", ({ reminder, ...request }) => this.#request(request));
     connection.on("approval.resolved", ({ id }) => this.#resolve(id));
+    for (const event of ["budget.warning", "budget.reached"] as const)
+      connection.on(event, () => void this.waiting.read());
     const view = this.conversation.value;
     // The canonical key is known by then.
     void view.open().then(() => view.unsent(this.unsent.value));
@@ -166,6 +171,7 @@ export class ConsoleState {
       this.#listSessions(),
       this.#readModel(),
       approvals,
+      this.waiting.read(),
     ]);
   }
 

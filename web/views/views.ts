@@ -18,7 +18,7 @@ export const views: ReadonlyMap<string, View> = new Map<string, View>([
     {
       title: "Inbox",
       icon: "inbox",
-      waiting: ({ approvals }) => approvals.value.length,
+      waiting: ({ approvals, waiting }) => approvals.value.length + waiting.count.value,
       load: () => import("./inbox.tsx"),
     },
   ],
