@@ -15,7 +15,7 @@ export async function checked(
   try {
     return [await find()].flat();
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 403 || /AccessDenied|NotAuthorized/.test(error.name)))
+    if (error instanceof ApiError && /AccessDenied|NotAuthorized|UnauthorizedOperation/.test(error.name))
       return [finding("permissionMissing", { action, subject })];
     return [finding("checkFailed", { subject, reason: reasonOf(error) })];
   }
