@@ -13,6 +13,11 @@ export interface Settings {
    * and `.`. It needs the keys and indexes of `Storage`. The stack's own table is kept but not used.
    */
   tableName: string | undefined;
+  /**
+   * Name of an existing bucket that replaces the stack's own, for example one that `gsv deploy destroy` kept: 3 to 63 lower-case
+   * letters, digits, `-` and `.`. It keeps its settings, so `oldVersionDays` has no effect; the stack adds a bucket policy.
+   */
+  bucketName: string | undefined;
   /** For this number of days an overwritten or deleted object can be restored, 1 to 3650. */
   oldVersionDays: number;
   /** Rate limit of the WebSocket API in frames and connects per second, 1 to 10000. Above it, the API answers 429. */
@@ -45,6 +50,13 @@ export function readSettings(read: Read): Settings {
     stage: text(read, faults, "stage", /^[a-z][a-z0-9-]{0,19}$/, "a short lower-case name") ?? "dev",
     alarmEmail: text(read, faults, "alarmEmail", /^[^@\s]+@[^@\s]+$/, "an email address"),
     tableName: text(read, faults, "tableName", /^[a-zA-Z0-9_.-]{3,255}$/, "the name of a table"),
+    bucketName: text(
+      read,
+      faults,
+      "bucketName",
+      /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+      "the name of a bucket",
+    ),
     logRetentionDays: count(read, faults, "logRetentionDays", isRetention) ?? RetentionDays.ONE_MONTH,
     oldVersionDays: count(read, faults, "oldVersionDays", between(1, 3650)) ?? 30,
     messagesPerSecond: count(read, faults, "messagesPerSecond", between(1, 10_000)) ?? 100,

@@ -1,10 +1,13 @@
 import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
 import { AttributeType, Billing, type ITable, ProjectionType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import { AnyPrincipal, Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import {
   BlockPublicAccess,
   Bucket,
   BucketEncryption,
+  BucketPolicy,
   HttpMethods,
+  type IBucket,
   ObjectOwnership,
 } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
@@ -12,24 +15,50 @@ import type { Settings } from "../stage-settings.ts";
 
 /**
  * The table with all state and the bucket with all files. Both are kept when the stack is deleted, but not when its creation
- * is rolled back, because they are empty then. If the stage names an existing table, the stack only uses it.
+ * is rolled back, because they are empty then. If the stage names an existing table or bucket, the stack only uses it.
  */
 export class Storage extends Construct {
   readonly table: ITable;
-  readonly bucket: Bucket;
+  readonly bucket: IBucket;
 
-  constructor(scope: Construct, id: string, props: Pick<Settings, "oldVersionDays" | "tableName">) {
+  constructor(
+    scope: Construct,
+    id: string,
+    props: Pick<Settings, "oldVersionDays" | "tableName" | "bucketName">,
+  ) {
     super(scope, id);
     this.table = props.tableName
       ? TableV2.fromTableName(this, "ExistingTable", props.tableName)
       : this.createTable();
-    this.bucket = this.createBucket(props.oldVersionDays);
+    this.bucket = props.bucketName
+      ? this.useBucket(props.bucketName)
+      : this.createBucket(props.oldVersionDays);
   }
 
-  /** Lets a web page use presigned URLs: upload attachments, and read files and large answers. */
+  /**
+   * Lets a web page use presigned URLs: upload attachments, and read files and large answers. For an existing bucket `gsv deploy`
+   * does the same (`allowPage` in `shared/aws`), because a stack cannot change it.
+   */
   allowPage(origin: string): void {
+    if (!(this.bucket instanceof Bucket)) return;
     const allowedMethods = [HttpMethods.GET, HttpMethods.PUT];
     this.bucket.addCorsRule({ allowedOrigins: [origin], allowedMethods, allowedHeaders: ["content-type"] });
+  }
+
+  /** An existing bucket, with the policy of the stack's own one: its former stack deleted that policy. */
+  private useBucket(name: string): IBucket {
+    const bucket = Bucket.fromBucketName(this, "ExistingBucket", name);
+    const policy = new BucketPolicy(this, "ExistingBucketPolicy", { bucket });
+    policy.document.addStatements(
+      new PolicyStatement({
+        effect: Effect.DENY,
+        principals: [new AnyPrincipal()],
+        actions: ["s3:*"],
+        resources: [bucket.bucketArn, bucket.arnForObjects("*")],
+        conditions: { Bool: { "aws:SecureTransport": "false" } },
+      }),
+    );
+    return bucket;
   }
 
   private createTable(): TableV2 {

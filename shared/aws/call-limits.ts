@@ -28,6 +28,8 @@ export const bucketLimits: BucketLimits = { connectionMs, answerMs: 5000, bodyMs
 export const socketLimits: SocketLimits = { connectionMs, answerMs: 3000, onceMs: 1000, tries: 4 };
 export const scheduleLimits: CallLimits = { connectionMs, answerMs: 5000, tries: 5 };
 export const secretLimits: CallLimits = { connectionMs, answerMs: 5000, tries: 5 };
+/** Of the calls that the command line makes about a stage's stack, tags and account. */
+export const stageLimits: CallLimits = { connectionMs: 5000, answerMs: 20_000, tries: 5 };
 export const wakeLimits: CallLimits = { connectionMs, answerMs: 3000, tries: 5 };
 
 /** SDK client settings that enforce the limits: a call without an answer in any attempt rejects with a TimeoutError. */

@@ -202,7 +202,7 @@ export const findings = {
     check: "region",
     state: "warning",
     found: "the gateway is in {region}, but AWS_REGION in this terminal is {here}",
-    cause: "`gsv deploy` deploys to the terminal's region.",
+    cause: "`gsv deploy` deploys to the terminal's region, unless this config file remembers another.",
     todo: "pass --region {region} to `gsv deploy`; otherwise it creates a second gateway in {here}",
   },
 

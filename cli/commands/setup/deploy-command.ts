@@ -10,12 +10,13 @@ import { type ConfigFile, readConfigFile, updateConfigFile } from "../../app/con
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
 import { neededCheckout } from "../../app/installation.ts";
-import { type Invocation, text } from "../../app/options.ts";
+import type { Invocation } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import type { Settings } from "../../app/settings.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
 import { machineToken } from "../../gateway/machine-token.ts";
-import { chooseAccount } from "../../gateway/stage-access.ts";
+import { chooseStageAccount, rememberPlace } from "./deploy-account.ts";
+import { chooseStores, finishAdoption } from "./deploy-adopt.ts";
 import { checkAccount, stopAtFaults } from "./deploy-preflight.ts";
 import { chooseContext, fileOfItsOwn, type Run, run, runCdk, type StageContext } from "./deploy-stage.ts";
 import { answerText, tryTurn } from "./deploy-turn.ts";
@@ -32,8 +33,8 @@ export async function deployStage(context: Context, { options }: Invocation, run
   neededCheckout("gsv deploy");
   const settings = await context.settings();
   const saved = await readConfigFile(settings.file);
-  const chosen = chooseContext(saved, options);
-  const { stage } = chosen;
+  const asked = chooseContext(saved, options);
+  const { stage } = asked;
   const yes = options.yes === true;
   if (!yes && context.terminal.stdin.isTTY !== true)
     throw usage("deploy asks before permissions change; without a terminal, pass --yes");
@@ -42,7 +43,7 @@ export async function deployStage(context: Context, { options }: Invocation, run
       "config",
       `${settings.file} belongs to the stage ${saved.deploy?.stage}; ${fileOfItsOwn(settings.file, stage)}`,
     );
-  chooseAccount(text(options.profile), text(options.region));
+  chooseStageAccount(context, saved, stage, options);
 
   context.note("1/5 checking the AWS account");
   const findings = await checkAccount(context, saved, {
@@ -50,8 +51,10 @@ export async function deployStage(context: Context, { options }: Invocation, run
     acceptTerms: options.acceptModelTerms === true,
   });
   if (options.preflight !== false) stopAtFaults(context, stage, findings);
+  const chosen = await chooseStores(context, asked, options.adopt === true);
   context.note(`2/5 building and deploying the stack gsv-${stage} (the first time takes some minutes)`);
   const outputs = await deployStack(context, chosen, yes, runStep);
+  await finishAdoption(context, chosen);
   await checkFile(settings.file, saved, stage, outputs.WebSocketUrl);
   context.note("3/5 the access token of this machine");
   const token = await tokenFor(context, settings, outputs).catch((error: Error) => {
@@ -59,6 +62,7 @@ export async function deployStage(context: Context, { options }: Invocation, run
   });
   context.note(`4/5 saving url and token in ${settings.file}`);
   await updateConfigFile(settings.file, { gateway: { url: outputs.WebSocketUrl, token }, deploy: chosen });
+  await rememberPlace(settings.file, outputs.WebSocketUrl);
   const { WebSocketUrl: url, WebhookUrl: webhook, OpenaiUrl: openai, McpUrl: mcp } = outputs;
   await writeFirstFiles(context, url, token);
   context.note("5/5 the first answer");

@@ -4,10 +4,10 @@ import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf } from "../../app/failure.ts";
 import { checkoutFolder, version } from "../../app/installation.ts";
-import { type Invocation, text } from "../../app/options.ts";
+import type { Invocation } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
-import { chooseAccount } from "../../gateway/stage-access.ts";
+import { chooseStageAccount } from "./deploy-account.ts";
 import { checkAccount, stopOutside } from "./deploy-preflight.ts";
 import { chooseContext, type Run, run, runCdk, type StageContext } from "./deploy-stage.ts";
 
@@ -19,7 +19,7 @@ export async function showDeployment(context: Context, { options }: Invocation, 
   const saved = await readConfigFile(file);
   const chosen = chooseContext(saved, options);
   const { stage } = chosen;
-  chooseAccount(text(options.profile), text(options.region));
+  chooseStageAccount(context, saved, stage, options);
   const findings = await checkAccount(context, saved, { stage });
   stopOutside(context, stage, findings);
   const outputs = await readStage(stage);

@@ -171,6 +171,7 @@ export const deployCommand: CommandEntry = {
     ...accountOptions,
     ["--accept-model-terms", "accept the terms of the model, if nobody has in this account"],
     ["--no-preflight", "deploy although the account has faults"],
+    ["--adopt", "use the table and bucket that an earlier destroy kept, so that its conversations continue"],
     ["--yes", "do not ask before AWS resources and permissions change"],
   ],
   examples: [
@@ -197,7 +198,10 @@ export const deployCommand: CommandEntry = {
       options: [
         stageOption,
         ...accountOptions,
-        ["--delete-data", "also delete table, bucket and secrets, after asking again; cannot be undone"],
+        [
+          "--delete-data",
+          "also delete all its tables, buckets and secrets, after asking again; cannot be undone",
+        ],
         ["--yes", "do not ask"],
       ],
       examples: ["deploy destroy", "deploy destroy --stage test --delete-data"],

@@ -57,4 +57,34 @@ export function existingTableCases(): void {
       .filter(({ resource }) => /restored\/index\//.test(resource));
     expect(indexes.length).toBeGreaterThan(0);
   });
+
+  test("the stack's own table and bucket carry the tags by which they are found without it", () => {
+    const tags = expect.arrayContaining([
+      { Key: "application", Value: "gsv" },
+      { Key: "stage", Value: "local" },
+    ]);
+    const [table] = ofType(own, "AWS::DynamoDB::GlobalTable");
+    expect(table?.[1].Properties).toMatchObject({ Replicas: [{ Tags: tags }] });
+    const [bucket] = ofType(own, "AWS::S3::Bucket");
+    expect(bucket?.[1].Properties).toMatchObject({ Tags: tags });
+  });
+
+  test("a stage that names a bucket uses that, with the policy of its own and the same rights", () => {
+    const adopting = synthesizeTemplate({ tableName: "kept-table", bucketName: "kept-bucket" });
+    expect(ofType(adopting, "AWS::S3::Bucket")).toEqual([]);
+    const policyOf = (template: TemplateJson) => {
+      const [policy] = ofType(template, "AWS::S3::BucketPolicy");
+      return JSON.stringify(policy?.[1].Properties.PolicyDocument);
+    };
+    expect(policyOf(adopting)).toContain('"Condition":{"Bool":{"aws:SecureTransport":"false"}}');
+    expect(policyOf(own)).toContain('"Condition":{"Bool":{"aws:SecureTransport":"false"}}');
+    expect(adopting.Outputs.BucketName?.Value).toBe("kept-bucket");
+    const ofBucket = (template: TemplateJson) =>
+      Object.values(rolePolicies(template))
+        .flat()
+        .filter(({ action }) => action.startsWith("s3:"))
+        .map(({ action, resource }) => `${action} ${resource.replace(/:::[^/]+/, ":::bucket")}`);
+    expect(ofBucket(adopting).length).toBeGreaterThan(3);
+    expect(ofBucket(adopting)).toEqual(ofBucket(own));
+  });
 }

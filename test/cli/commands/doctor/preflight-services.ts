@@ -144,6 +144,7 @@ type Answer = (state: AccountState, call: { path: string; body: string }) => obj
 const absent: Refusal = { status: 404, code: "ResourceNotFoundException", message: "not found" };
 
 const answers: Record<string, Answer> = {
+  "tagging:GetResources": () => ({ ResourceTagMappingList: [], PaginationToken: "" }),
   "sts:GetCallerIdentity": ({ account }) =>
     `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>arn:aws:iam::${account}:user/deployer</Arn><UserId>AIDA</UserId><Account>${account}</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`,
   "account:ListRegions": ({ regions }, { body }) =>

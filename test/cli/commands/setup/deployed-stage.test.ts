@@ -4,10 +4,8 @@ import { updateConfigFile } from "../../../../cli/app/config-file.ts";
 import { Context } from "../../../../cli/app/context.ts";
 import { Failure } from "../../../../cli/app/failure.ts";
 import type { Invocation } from "../../../../cli/app/options.ts";
-import { destroyStage } from "../../../../cli/commands/setup/deploy-destroy.ts";
 import type { Run } from "../../../../cli/commands/setup/deploy-stage.ts";
 import { showDeployment } from "../../../../cli/commands/setup/deploy-status.ts";
-import { deleteStageData } from "../../../../shared/aws/deployed-stage.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "../../fake-terminal.ts";
@@ -60,16 +58,6 @@ async function run(act: Act, options: Invocation["options"], flags = { json: tru
       "")
   );
 }
-const answer = async (question: string, text: string) => {
-  await expect.poll(() => terminal.written()).toContain(question);
-  terminal.type(`${text}\r`);
-};
-const left = () => ({
-  tables: stage.tables.size,
-  buckets: stage.buckets.size,
-  secrets: stage.parameters.size - 4,
-});
-
 describe("gsv deploy status", () => {
   const status = (options: Invocation["options"] = {}) => run(showDeployment, options);
 
@@ -125,73 +113,4 @@ describe("gsv deploy status", () => {
     expect(terminal.written()).toContain("but gsv-home was deployed to 999988887777");
     expect(terminal.written()).not.toContain("BucketName");
   });
-});
-
-describe("gsv deploy destroy", () => {
-  const destroy = (options: Invocation["options"] = {}) => run(destroyStage, options);
-
-  it("asks for the stage's name, and keeps the data", async () => {
-    const done = destroy();
-    await answer("Type the stage's name", "home");
-    expect(JSON.parse(await done)).toMatchObject({
-      ok: true,
-      kept: { table: "T", bucket: "b", secrets: "/gsv/home/secrets" },
-    });
-    expect(steps).toEqual([
-      ["cdk", "destroy", "gsv-home", "--force", "-c", "stage=home", "-c", "logRetentionDays=7"],
-    ]);
-    expect(left()).toEqual({ tables: 1, buckets: 1, secrets: 12 });
-  });
-
-  it.each(["", "dev", "y"])("deletes nothing after the answer %j", async (typed) => {
-    const done = destroy({ deleteData: true });
-    await answer("Type the stage's name", typed);
-    expect(await done).toBe("nothing was deleted");
-    expect(steps).toEqual([]);
-  });
-
-  it("asks again before it deletes data, and deletes nothing without that answer", async () => {
-    const done = destroy({ deleteData: true });
-    await answer("Type the stage's name", "home");
-    await answer("Type delete", "home");
-    expect(await done).toBe("nothing was deleted");
-    expect(steps).toEqual([]);
-    expect(left()).toEqual({ tables: 1, buckets: 1, secrets: 12 });
-  });
-
-  it("deletes every version of every object, the table and the secrets after both confirmations", async () => {
-    const done = destroy({ deleteData: true });
-    await answer("Type the stage's name", "home");
-    await answer("Type delete", "delete");
-    expect(JSON.parse(await done)).toMatchObject({ ok: true, deleted: { table: "T" } });
-    expect(steps).toHaveLength(1);
-    expect(left()).toEqual({ tables: 0, buckets: 0, secrets: 0 });
-  });
-
-  it("deletes no data when the stack could not be deleted", async () => {
-    cdkFails = true;
-    expect(await destroy({ deleteData: true, yes: true })).toBe("cdk failed");
-    expect(left()).toEqual({ tables: 1, buckets: 1, secrets: 12 });
-  });
-
-  it("does not start without a terminal, except with --yes", async () => {
-    Object.assign(terminal.stdin, { isTTY: false });
-    expect(await destroy()).toContain("without a terminal, pass --yes");
-    expect(steps).toEqual([]);
-    expect(JSON.parse(await destroy({ yes: true }))).toMatchObject({ ok: true });
-  });
-
-  it("says that a stage is not deployed here", async () => {
-    expect(await destroy({ stage: "prod", yes: true })).toBe(
-      "gsv-prod is not deployed in this account and region",
-    );
-    expect(steps).toEqual([]);
-  });
-});
-
-it("deleting a stage's data can be repeated after it was interrupted", async () => {
-  stage.tables.clear();
-  await deleteStageData("home", { TableName: "T", BucketName: "b" });
-  expect(left()).toEqual({ tables: 0, buckets: 0, secrets: 0 });
-  await deleteStageData("home", { TableName: "T", BucketName: "b" });
 });
