@@ -48,6 +48,8 @@ interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
   environment?: (env: Record<string, string>) => Record<string, string>;
   /** Maximum concurrent instances of one function; further events wait. Default: two, so that events overlap. */
   maxInstances?: number;
+  /** Data folder, which remains. Default: a temporary one. */
+  dir?: string;
   /** Whether the sweep of each minute runs, many times a second with acceleration. Default: false. */
   isSwept?: boolean;
 }
@@ -55,14 +57,20 @@ interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
 /** Processes with loaded code, which the next stack of this worker reuses with a new environment and state. */
 const spares = openSpareInstances();
 
-/** Starts the stack in a temporary folder. `authorize` is called before the roles. */
+/** Starts the stack. `authorize` is called before the roles. */
 export async function startStack(
-  { environment = (env) => env, isSwept = false, maxInstances = 2, ...options }: StackOptions = {},
+  {
+    dir: folder,
+    environment = (env) => env,
+    isSwept = false,
+    maxInstances = 2,
+    ...options
+  }: StackOptions = {},
   functions = stackFunctions,
 ): Promise<Stack> {
   const bundles = inject("bundles");
   const roles = authorizer(inject("template"));
-  const dir = await mkdtemp(join(tmpdir(), "gsv-stack-"));
+  const dir = folder ?? (await mkdtemp(join(tmpdir(), "gsv-stack-")));
   const logs: Stack["logs"] = [];
   let host: ProcessHost | undefined;
   const cloud = await startCloud({
@@ -114,7 +122,7 @@ export async function startStack(
     node: (id, tools, capabilities) => openNode(cloud.ws, token, id, tools, capabilities),
     async close() {
       await cloud.close();
-      await rm(dir, { recursive: true, force: true });
+      if (folder === undefined) await rm(dir, { recursive: true, force: true });
     },
   };
 }
