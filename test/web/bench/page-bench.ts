@@ -54,7 +54,9 @@ async function measureStream(context: BrowserContext, gateway: ScriptedGateway) 
   await page.waitForSelector("article");
   const { tasks, frames } = await tasksDuring(cdp, async () => {
     await gateway.stream(longAnswer(pieceCount));
-    await page.waitForFunction(() => document.querySelector("article.reply:last-child:not(.open) h4"));
+    await page.waitForFunction(
+      () => document.querySelectorAll("article.reply:last-of-type:not(.open) .part").length > 10,
+    );
     await page.evaluate(
       () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
     );

@@ -40,7 +40,20 @@ export async function startScriptedGateway(count: number): Promise<ScriptedGatew
   const page = await startFunctionUrl({ invoke: (event) => handler(event as never, context), pages: true });
   return {
     url: page.url,
-    stream: (pieces) => stream([...sockets.clients][0] as WebSocket, pieces),
+    stream: async (pieces) => {
+      const [socket] = sockets.clients;
+      if (!socket) throw new Error("no page is connected");
+      const content = [{ type: "text", text: pieces.join("") }];
+      const reply = { role: "assistant", content, timestamp: Date.now() };
+      await stream(socket, pieces);
+      // The page reads the session when the answer is complete.
+      messages.push({
+        ...reply,
+        seq: messages.length + 1,
+        usage: { cost: 0.01 },
+      } as (typeof messages)[number]);
+      sendEvent(socket, { state: "final", message: reply });
+    },
     close: async () => {
       for (const socket of sockets.clients) socket.terminate();
       sockets.close();
@@ -72,7 +85,11 @@ function message(seq: number) {
   return { ...base, role: "assistant", content: [{ type: "text", text }], usage: { cost: 0.01 } };
 }
 
-function answer(method: string, params: { limit?: number; before?: number }, messages: { seq: number }[]) {
+function answer(
+  method: string,
+  params: { limit?: number; before?: number },
+  messages: readonly { seq: number }[],
+) {
   if (method === "connect") return { protocol: 1, auth: { token: "gsv_bench" } };
   if (method === "session.preview") {
     const older = messages.filter(({ seq }) => seq < (params.before ?? Number.POSITIVE_INFINITY));
@@ -86,16 +103,15 @@ function answer(method: string, params: { limit?: number; before?: number }, mes
   return {};
 }
 
+function sendEvent(socket: WebSocket, chat: object): void {
+  const payload = { runId: "r-1", sessionKey, ...chat };
+  socket.send(JSON.stringify({ type: "evt", event: "chat", payload }));
+}
+
 /** Ten pieces each 10 ms: an answer of 3,000 pieces arrives in three seconds. */
 async function stream(socket: WebSocket, pieces: readonly string[]): Promise<void> {
-  const send = (payload: object) =>
-    socket.send(
-      JSON.stringify({ type: "evt", event: "chat", payload: { runId: "r-1", sessionKey, ...payload } }),
-    );
   for (const [seq, text] of pieces.entries()) {
-    send({ state: "delta", text, seq, step: 0, attempt: 0 });
+    sendEvent(socket, { state: "delta", text, seq, step: 0, attempt: 0 });
     if (seq % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  const content = [{ type: "text", text: pieces.join("") }];
-  send({ state: "final", message: { role: "assistant", content, timestamp: Date.now() } });
 }
