@@ -78,9 +78,10 @@ describe.skipIf(chromiumPath === undefined)("the cost view", () => {
 
   it("draws thirty days, the oldest and the newest with what they cost", async () => {
     await seed();
-    await house.signIn("cost");
+    await house.signIn("cost", { width: 1440, height: 900 });
     const titles = house.page.locator(".chart title");
     await until(async () => (await titles.count()) === 30, "thirty bars");
+    expect(await house.page.locator(".chart .day:visible").count()).toBe(30);
     const date = await today();
     const days = await titles.evaluateAll((all) => all.map(({ textContent }) => textContent));
     expect([days[0], days[1], days[29]]).toEqual([

@@ -53,7 +53,7 @@ function Bar({ bar, x, share }: { bar: UsageGroupEntry; x: number; share: number
       <title>{`${bar.name}: ${costText(bar)}`}</title>
       <rect class="hit" x={x} y={0} width={drawing.step} height={drawing.height} />
       <rect
-        class={bar.dollars === 0 ? "bar none" : "bar"}
+        class={bar.dollars === 0 ? "day none" : "day"}
         x={x + drawing.gap / 2}
         y={drawing.height - height}
         width={drawing.step - drawing.gap}
