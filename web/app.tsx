@@ -1,7 +1,8 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ChatView } from "./chat/chat-view.tsx";
-import { SessionList, sessionName } from "./chat/session-list.tsx";
+import { SessionList } from "./chat/session-list.tsx";
+import { sessionName } from "./chat/session-name.ts";
 import { BottomBar, MoreView, SideNavigation } from "./navigation.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { addressOf, correctAddress, route } from "./routes.ts";
@@ -38,6 +39,16 @@ export function App({ state, signOut }: { state: ConsoleState; signOut: () => vo
         <header>
           {isChat && <MenuButton isMenuOpen={isMenuOpen} />}
           <Title title={isChat ? shownName(state) : (view?.title ?? "More")} />
+          {isChat && (
+            <a
+              class="round"
+              href={addressOf("session", state.conversation.value.sessionKey.value)}
+              aria-label="Rename, reset or delete this session, and its history"
+              title="This session"
+            >
+              <Icon name="more" />
+            </a>
+          )}
           {isChat && <ModelChips state={state} draft={draft} />}
           <Status wire={state.wire.value} />
         </header>

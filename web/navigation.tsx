@@ -12,7 +12,8 @@ interface Place {
 
 /** All places of the page: the chat, then the views. */
 function placesOf(state: ConsoleState): Place[] {
-  const others = [...views].map(([name, { title, icon, waiting }]) => ({
+  const listed = [...views].filter(([, { isUnlisted }]) => !isUnlisted);
+  const others = listed.map(([name, { title, icon, waiting }]) => ({
     ...{ name, title, icon },
     waiting: waiting?.(state) ?? 0,
   }));

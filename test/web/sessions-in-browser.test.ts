@@ -1,8 +1,93 @@
 import { describe, expect, it } from "vitest";
+import { openGateway } from "../../cli/gateway/gateway-client.ts";
 import { listTokens } from "../../shared/peers/tokens.ts";
 import { until } from "../support/until.ts";
 import { chromiumPath, watchFaults } from "./browser.ts";
 import { pageHouse } from "./page-house.ts";
+
+describe.skipIf(chromiumPath === undefined)("sessions in a browser", () => {
+  const house = pageHouse();
+  const answered = (count: number) =>
+    until(async () => (await house.replies()).length === count, `${count} answers are shown`);
+
+  it("continue from an edited message in a new session, and the old one stays", async () => {
+    house.answer = ({ turns }) => ({ text: `to ${turns.at(-1)?.text}` });
+    await house.signIn("chat", { width: 1440, height: 900 });
+    for (const [index, text] of ["one", "two", "three"].entries()) {
+      await house.send(text);
+      await answered(index + 1);
+    }
+    await until(async () => (await house.page.locator(".edit").count()) === 3, "all are stored");
+    await house.page.fill("textarea", "");
+    await house.page.press("textarea", "ArrowUp");
+    await until(async () => (await house.page.inputValue("textarea")) === "three", "the last is in the box");
+    await house.page.click(".editing >> text=Cancel");
+    await house.page.locator(".edit").nth(1).click();
+    await until(async () => (await house.page.inputValue("textarea")) === "two", "it is in the box");
+    await house.send("two again");
+    await house.page.waitForSelector("h1:has-text('two again')");
+    await answered(2);
+    expect(await house.sent()).toEqual(["one", "two again"]);
+    await house.page.click(".sessions li button:has-text('main')");
+    await answered(3);
+    expect(await house.sent()).toEqual(["one", "two", "three"]);
+    await house.page.locator(".edit").first().click();
+    await house.send("first again");
+    await house.page.waitForSelector("h1:has-text('first again')");
+    await answered(1);
+    expect(await house.sent()).toEqual(["first again"]);
+  });
+
+  it("are renamed, found by what was said, reset, read again and deleted", async () => {
+    await house.signIn("chat", { width: 1440, height: 900 });
+    await house.send("where do puffins nest?");
+    await answered(1);
+    await house.page.click("[title='This session']");
+    await house.page.fill("main.view input", "birds");
+    await house.page.click("text=Rename");
+    await house.page.waitForSelector(".sessions .name:has-text('birds')");
+    await house.page.click("text=Reset…");
+    await house.page.click("dialog button.danger");
+    await house.page.click("[aria-label='Earlier conversations'] a");
+    await house.page.waitForSelector("main.view .mine:has-text('puffins')");
+    expect(await house.page.locator("main.view .edit").count()).toBe(0);
+    await house.page.fill("[type=search]", "puffins");
+    await house.page.press("[type=search]", "Enter");
+    await house.page.waitForSelector(".hits a:has-text('puffins')");
+    await house.page.click("text=All conversations of this session");
+    await house.page.click("text=Delete…");
+    await house.page.click("dialog button.danger");
+    await house.page.waitForSelector(".empty");
+    await house.page.fill("[type=search]", "");
+    await until(
+      async () => (await house.page.locator(".sessions .name:has-text('birds')").count()) === 0,
+      "gone",
+    );
+  });
+
+  it("stay unread after a reload until they are shown", async () => {
+    await house.signIn("chat", { width: 1440, height: 900 });
+    await house.send("hello");
+    await answered(1);
+    await house.page.goto(`${house.dev.cloud.page}/#/chat/other`);
+    await house.page.waitForSelector("h1:has-text('other')");
+    await house.send("hello other");
+    await answered(1);
+    await house.page.click(".sessions li button:has-text('main')");
+    await house.page.waitForSelector("h1:has-text('main')");
+    expect(await house.page.locator(".unread").count()).toBe(0);
+    const gateway = await openGateway(house.dev.url, house.dev.token);
+    await gateway.request("chat.send", {
+      ...{ sessionKey: "other", message: "from elsewhere", runId: crypto.randomUUID() },
+    });
+    await house.page.waitForSelector(".unread");
+    await gateway.close();
+    await house.page.reload();
+    await house.page.waitForSelector("li:has-text('other') .unread");
+    await house.page.click(".sessions li button:has-text('other')");
+    await until(async () => (await house.page.locator(".unread").count()) === 0, "it is read");
+  });
+});
 
 describe.skipIf(chromiumPath === undefined)("devices in a browser", () => {
   const house = pageHouse();

@@ -5,6 +5,7 @@ import { Icon } from "../parts/icon.tsx";
 import type { ConsoleState } from "../state/console-state.ts";
 import { ApprovalCard } from "./approval-card.tsx";
 import { Composer } from "./composer.tsx";
+import { EditBanner, editsLast } from "./edit-banner.tsx";
 import { EntryView } from "./entry-view.tsx";
 import type { FileSource } from "./message-files.tsx";
 
@@ -50,7 +51,7 @@ export function ChatView({
   const isEmpty = view.isLoaded.value && entries.length === 0;
   const isWriting = view.isRunning.value && entries.at(-1)?.kind !== "tool";
   return (
-    <main class="chat" hidden={isHidden}>
+    <main class="chat" hidden={isHidden} onKeyDown={(event) => editsLast(event, state, draft)}>
       <div class="log" role="log" aria-label="Conversation" aria-live="off" tabIndex={0} ref={log}>
         <div class="column">
           {view.hasEarlier.value && (
@@ -82,6 +83,7 @@ export function ChatView({
           <Icon name="down" />
         </button>
       )}
+      <EditBanner state={state} draft={draft} />
       <Composer state={state} draft={draft} />
     </main>
   );

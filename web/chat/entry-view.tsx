@@ -78,6 +78,17 @@ function UserMessage({ entry, state, source }: EntryProps & { entry: UserEntry }
       <footer class="small">
         {origin !== "client" && <span>{origin} · </span>}
         {unsent === undefined && <time>{timeText(at)}</time>}
+        {origin === "client" && entry.seq !== undefined && (
+          <button
+            type="button"
+            class="quiet edit"
+            aria-label="Edit this message"
+            title="Edit it, and continue from there in a new session"
+            onClick={() => state.edit(entry)}
+          >
+            Edit
+          </button>
+        )}
         {unsent === "waiting" && <span>waiting to be sent</span>}
         {typeof unsent === "object" && (
           <>

@@ -3,19 +3,13 @@ import { timeText } from "../parts/durations.ts";
 import { Icon } from "../parts/icon.tsx";
 import { addressOf, route } from "../routes.ts";
 import type { ConsoleState } from "../state/console-state.ts";
-
-/** The name of a session for its reader: its label, or its key without the agent. */
-export function sessionName({ sessionKey, label }: { sessionKey: string; label?: string }): string {
-  if (label) return label;
-  const [kind, agent, ...rest] = sessionKey.split(":");
-  return kind === "agent" && rest.length > 0
-    ? rest.join(":")
-    : [kind, agent, ...rest].filter(Boolean).join(":");
-}
+import { MessageHits } from "./message-hits.tsx";
+import { sessionName } from "./session-name.ts";
 
 /** The sessions, newest first, with a search by name. */
 export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen: () => void }) {
   const words = useSignal("");
+  const searched = useSignal("");
   const isChat = route.value.view === "chat";
   const shown = state.conversation.value.sessionKey.value;
   const wanted = words.value.trim().toLowerCase();
@@ -31,7 +25,13 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
   };
   return (
     <nav class="sessions" aria-label="Sessions">
-      <div class="search">
+      <form
+        class="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          searched.value = words.value.trim();
+        }}
+      >
         <input
           type="search"
           placeholder="Find or name"
@@ -44,7 +44,7 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
         <button type="button" class="round" aria-label="New session" title="New session" onClick={create}>
           <Icon name="plus" />
         </button>
-      </div>
+      </form>
       {sessions.length === 0 && (
         <p class="note">{wanted === "" ? "No session yet." : "No session has this name."}</p>
       )}
@@ -69,6 +69,14 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
           </li>
         ))}
       </ul>
+      {wanted !== "" && searched.value !== words.value.trim() && (
+        <button type="button" onClick={() => (searched.value = words.value.trim())}>
+          Search in messages
+        </button>
+      )}
+      {wanted !== "" && searched.value === words.value.trim() && (
+        <MessageHits key={searched.value} state={state} words={searched.value} onChosen={onChosen} />
+      )}
     </nav>
   );
 }

@@ -1,13 +1,16 @@
-import { computed, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { AnswerScope, Approval } from "../../shared/protocol/approvals.ts";
 import type { Events } from "../../shared/protocol/events.ts";
 import type { CommandDone } from "../../shared/protocol/results.ts";
 import type { SessionEntry } from "../../shared/protocol/session-results.ts";
+import { addressOf } from "../routes.ts";
 import { Outbox, type OutboxFile, type OutboxMessage } from "../wire/outbox.ts";
 import type { PageConnection, WireState } from "../wire/page-connection.ts";
 import type { PageStore } from "../wire/page-store.ts";
 import type { WireError } from "../wire/wire-error.ts";
 import { ConversationView } from "./conversation-view.ts";
+import type { UserEntry } from "./entries.ts";
+import { SeenSessions } from "./seen-sessions.ts";
 import { WaitingItems } from "./waiting-items.ts";
 
 /** What the gateway executes itself. Any other text that begins with a slash is a message. */
@@ -17,12 +20,22 @@ const command =
 const resets = /^\/(new|reset|private)\b/i;
 /** A command may wait for earlier runs, ms. */
 const commandMs = 300_000;
+/** A session that begins with an edited message is named after it. */
+const maxLabelCharacters = 60;
 
 /** An answer to a request. `note`: a text that the request asks for. */
 export interface GivenAnswer {
   decision: "allow" | "deny";
   scope: AnswerScope;
   note?: string;
+}
+
+/** A message of the user that another replaces in a new session. */
+export interface EditedMessage {
+  text: string;
+  seq: number;
+  hasFiles: boolean;
+  forkId: string;
 }
 
 /** What a session's model and thinking are. */
@@ -38,8 +51,10 @@ export class ConsoleState {
   readonly isSignedOut = signal(false);
   readonly sessions = signal<SessionEntry[]>([]);
   readonly approvals = signal<Approval[]>([]);
-  /** Sessions that a run has ended in since they were shown. */
-  readonly unread = signal<ReadonlySet<string>>(new Set());
+  /** Sessions in which something has happened since they were shown. */
+  readonly unread: ReadonlySignal<ReadonlySet<string>>;
+  /** The message that the next one replaces. */
+  readonly editing = signal<EditedMessage | undefined>(undefined);
   readonly unsent = signal<OutboxMessage[]>([]);
   readonly conversation = signal<ConversationView>(undefined as unknown as ConversationView);
   readonly model = signal<SessionModel | undefined>(undefined);
@@ -51,12 +66,15 @@ export class ConsoleState {
   readonly connection: PageConnection;
   readonly store: PageStore;
   readonly #outbox: Outbox;
+  readonly #seen: SeenSessions;
 
   constructor(connection: PageConnection, store: PageStore, sessionKey: string) {
     this.connection = connection;
     this.store = store;
     this.waiting = new WaitingItems(connection);
     this.conversation.value = new ConversationView(connection, store, sessionKey);
+    this.#seen = new SeenSessions(store, this.sessions, () => this.conversation.value.sessionKey.value);
+    this.unread = this.#seen.unread;
     this.#outbox = new Outbox(connection, store, (messages) => {
       this.unsent.value = messages;
       this.conversation.value.unsent(messages);
@@ -84,14 +102,19 @@ export class ConsoleState {
     this.conversation.value.close();
     this.conversation.value = view;
     this.model.value = undefined;
-    this.unread.value = new Set([...this.unread.value].filter((one) => one !== sessionKey));
+    this.editing.value = undefined;
     view.unsent(this.unsent.value);
     await this.store.put("settings", "session", sessionKey);
     await Promise.all([view.open(), this.#readModel()]);
+    await this.#read();
   }
 
   /** Sends a message, or executes a command. A command needs a connection, because the gateway cannot recognize its repeat. */
   async send(text: string, files: OutboxFile[]): Promise<void> {
+    if (this.editing.value) {
+      await this.#sendEdited(this.editing.value, text, files);
+      return;
+    }
     const view = this.conversation.value;
     const sessionKey = view.sessionKey.value;
     if (files.length > 0 || !command.test(text)) {
@@ -107,7 +130,31 @@ export class ConsoleState {
     } catch (error) {
       view.note(`${text.split(/\s/)[0]} was not executed: ${(error as WireError).message}`, true);
     }
-    await Promise.all([view.refresh(), this.#readModel(), this.#listSessions()]);
+    await Promise.all([view.refresh(), this.#readModel(), this.listSessions()]);
+  }
+
+  /** Writes a message of the shown session again. The next message replaces it. */
+  edit({ text, seq, files }: UserEntry): void {
+    if (seq !== undefined)
+      this.editing.value = { text, seq, hasFiles: files.length > 0, forkId: crypto.randomUUID() };
+  }
+
+  /** Sends an edited message in a new session, which begins with what was said before it. */
+  async #sendEdited(edited: EditedMessage, text: string, files: OutboxFile[]): Promise<void> {
+    const view = this.conversation.value;
+    this.editing.value = undefined;
+    try {
+      const { seq, forkId } = edited;
+      const fork = { sessionKey: view.sessionKey.value, seq, forkId };
+      const { sessionKey } = await this.connection.request("session.fork", fork);
+      const label = text.split("\n")[0]?.slice(0, maxLabelCharacters) || null;
+      await this.connection.request("session.patch", { sessionKey, label });
+      await this.#outbox.add(sessionKey, text, files);
+      location.hash = addressOf("chat", sessionKey);
+    } catch (error) {
+      view.note(`Not sent: ${(error as WireError).message}`, true);
+      if (view === this.conversation.value) this.editing.value = { ...edited, text };
+    }
   }
 
   /** Stops the run of the shown session. */
@@ -135,7 +182,7 @@ export class ConsoleState {
     }
   }
 
-  #changed({ sessionKey, label, lastActiveAt, isProcessing }: Events["session.changed"]): void {
+  #changed({ sessionKey, label, lastActiveAt }: Events["session.changed"]): void {
     const before = this.sessions.value.find((one) => one.sessionKey === sessionKey);
     const entry = {
       createdAt: lastActiveAt,
@@ -145,8 +192,7 @@ export class ConsoleState {
       ...(label ? { label } : {}),
     };
     this.sessions.value = [entry, ...this.sessions.value.filter((one) => one !== before)];
-    if (!isProcessing && sessionKey !== this.conversation.value.sessionKey.value)
-      this.unread.value = new Set([...this.unread.value, sessionKey]);
+    void this.#read();
   }
 
   #request(request: Approval): void {
@@ -168,16 +214,22 @@ export class ConsoleState {
     );
     await Promise.all([
       this.conversation.value.refresh(),
-      this.#listSessions(),
+      this.listSessions(),
       this.#readModel(),
       approvals,
       this.waiting.read(),
     ]);
   }
 
-  async #listSessions(): Promise<void> {
+  async listSessions(): Promise<void> {
     const found = await this.connection.request("sessions.list", {}).catch(() => undefined);
-    if (found) this.sessions.value = found.sessions;
+    if (!found) return;
+    this.sessions.value = found.sessions;
+    await this.#read();
+  }
+
+  #read(): Promise<void> {
+    return this.#seen.read(this.sessions.value, this.conversation.value.sessionKey.value);
   }
 
   async #readModel(): Promise<void> {

@@ -31,6 +31,8 @@ export interface UserEntry extends OfEntry {
   /** The channel that it came from. */
   origin: string;
   runId?: string;
+  /** Its number in the conversation, once it is stored. */
+  seq?: number;
   /** Not accepted by the gateway yet: waiting for a connection or an earlier message, or refused. */
   unsent?: "waiting" | { refused: string };
 }
@@ -82,7 +84,7 @@ export function textOf({ content }: Pick<Message, "content">): string {
  * The entries of stored messages, oldest first. A call without a result is `running` in the last turn when `isRunning`, and
  * `lost` otherwise.
  */
-export function entriesOf(messages: readonly Message[], isRunning: boolean): Entry[] {
+export function entriesOf(messages: readonly (Message & { seq?: number })[], isRunning: boolean): Entry[] {
   const entries: Entry[] = [];
   const calls = new Map<string, ToolEntry>();
   let dollars = 0;
@@ -154,7 +156,7 @@ function closeTurn(entries: Entry[], dollars: number): void {
   if (last?.kind === "reply" && dollars > 0) last.dollars = dollars;
 }
 
-function userEntry(message: UserMessage, id: string): UserEntry {
+function userEntry(message: UserMessage & { seq?: number }, id: string): UserEntry {
   const { origin } = message;
   const runId = origin?.channel === "client" ? origin.messageId : undefined;
   return {
@@ -165,6 +167,7 @@ function userEntry(message: UserMessage, id: string): UserEntry {
     files: filesOf(message.content),
     origin: origin?.channel ?? "client",
     ...(runId ? { runId } : {}),
+    ...(message.seq === undefined ? {} : { seq: message.seq }),
   };
 }
 

@@ -6,6 +6,8 @@ import type { ConsoleState } from "../state/console-state.ts";
 export interface View {
   title: string;
   icon: IconName;
+  /** It has no link in the navigation: another view leads to it. */
+  isUnlisted?: true;
   /** The number of items that wait for the user, for a badge. */
   waiting?: (state: ConsoleState) => number;
   load: () => Promise<{ default: ComponentType<{ state: ConsoleState }> }>;
@@ -25,4 +27,5 @@ export const views: ReadonlyMap<string, View> = new Map<string, View>([
   ["memory", { title: "Memory", icon: "memory", load: () => import("./memory.tsx") }],
   ["cost", { title: "Cost", icon: "cost", load: () => import("./cost.tsx") }],
   ["devices", { title: "Devices", icon: "devices", load: () => import("./devices.tsx") }],
+  ["session", { title: "Session", icon: "chat", isUnlisted: true, load: () => import("./session.tsx") }],
 ]);

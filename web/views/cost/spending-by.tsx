@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { UsageGroup, UsageGroupEntry } from "../../../shared/protocol/usage.ts";
-import { sessionName } from "../../chat/session-list.tsx";
+import { sessionName } from "../../chat/session-name.ts";
 import { showHidden } from "../../chat/shown-text.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { Fault } from "../../parts/fault.tsx";

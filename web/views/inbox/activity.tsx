@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { sessionName } from "../../chat/session-list.tsx";
+import { sessionName } from "../../chat/session-name.ts";
 import { showHidden } from "../../chat/shown-text.ts";
 import { timeText } from "../../parts/durations.ts";
 import { Fault } from "../../parts/fault.tsx";

@@ -5,7 +5,7 @@ import type {
   ForgottenMemory,
   LastExtraction,
 } from "../../../shared/protocol/memory-schemas.ts";
-import { sessionName } from "../../chat/session-list.tsx";
+import { sessionName } from "../../chat/session-name.ts";
 import { timeText } from "../../parts/durations.ts";
 import { Fault } from "../../parts/fault.tsx";
 import { useAction } from "../../parts/use-action.ts";

@@ -6,7 +6,7 @@ import type {
   MemoryRecord,
   MemorySource,
 } from "../../../shared/protocol/memory-schemas.ts";
-import { sessionName } from "../../chat/session-list.tsx";
+import { sessionName } from "../../chat/session-name.ts";
 import { showHidden } from "../../chat/shown-text.ts";
 import { timeText } from "../../parts/durations.ts";
 import { Fault } from "../../parts/fault.tsx";
