@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)("the inbox in a browser", () => {
 
   it("says that a view could not be loaded, and loads it again", async () => {
     await house.signIn();
-    const chunk = /chunk-inbox-.*\.js$/;
+    const chunk = /chunk-all-views-.*\.js$/;
     await house.context?.route(chunk, (route) => route.abort());
     // A page without a service worker asks the gateway for it.
     await house.page.evaluate(async () => {

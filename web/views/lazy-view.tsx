@@ -12,8 +12,8 @@ export function LazyView({ view, state }: { view: View; state: ConsoleState }) {
   const load = () => {
     shown.value = {};
     view.load().then(
-      (module) => {
-        shown.value = { Component: module.default };
+      (Component) => {
+        shown.value = { Component };
       },
       () => {
         shown.value = { isFailed: true };

@@ -10,8 +10,11 @@ export interface View {
   isUnlisted?: true;
   /** The number of items that wait for the user, for a badge. */
   waiting?: (state: ConsoleState) => number;
-  load: () => Promise<{ default: ComponentType<{ state: ConsoleState }> }>;
+  load: () => Promise<ComponentType<{ state: ConsoleState }>>;
 }
+
+/** The code of all views is one file: with one for each, what they share would be many files of the first load. */
+const loadAll = () => import("./all-views.ts");
 
 /** The views by their names in the address, in the order of the navigation. */
 export const views: ReadonlyMap<string, View> = new Map<string, View>([
@@ -21,11 +24,14 @@ export const views: ReadonlyMap<string, View> = new Map<string, View>([
       title: "Inbox",
       icon: "inbox",
       waiting: ({ approvals, waiting }) => approvals.value.length + waiting.count.value,
-      load: () => import("./inbox.tsx"),
+      load: async () => (await loadAll()).Inbox,
     },
   ],
-  ["memory", { title: "Memory", icon: "memory", load: () => import("./memory.tsx") }],
-  ["cost", { title: "Cost", icon: "cost", load: () => import("./cost.tsx") }],
-  ["devices", { title: "Devices", icon: "devices", load: () => import("./devices.tsx") }],
-  ["session", { title: "Session", icon: "chat", isUnlisted: true, load: () => import("./session.tsx") }],
+  ["memory", { title: "Memory", icon: "memory", load: async () => (await loadAll()).Memory }],
+  ["cost", { title: "Cost", icon: "cost", load: async () => (await loadAll()).Cost }],
+  ["devices", { title: "Devices", icon: "devices", load: async () => (await loadAll()).Devices }],
+  [
+    "session",
+    { title: "Session", icon: "chat", isUnlisted: true, load: async () => (await loadAll()).Session },
+  ],
 ]);
