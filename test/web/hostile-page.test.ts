@@ -8,7 +8,7 @@ import { pageHouse } from "./page-house.ts";
 /** What others can put on the page: outputs of tools, and the names of files, sessions and nodes. */
 
 const written =
-  ".log img, .log iframe, .log form, .log script, aside img, aside iframe, aside form, aside script";
+  ".log img, .log iframe, .log form, .log script, aside img, aside iframe, aside li form, aside script";
 
 describe.skipIf(chromiumPath === undefined)("the page among attackers", () => {
   const house = pageHouse();

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { DreamVerdict, Memory } from "../../../shared/protocol/memory-schemas.ts";
 import { showHidden } from "../../chat/shown-text.ts";
 import { Fault } from "../../parts/fault.tsx";
@@ -97,7 +97,8 @@ function Correction(props: {
 }) {
   const words = useSignal(props.text);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  // Before the next key of a fast typist.
+  useLayoutEffect(() => field.current?.focus(), []);
   const line = words.value.replaceAll(/\s+/g, " ").trim();
   const isReady = !props.isBusy && line.length >= 3 && line !== props.text;
   return (
@@ -143,7 +144,7 @@ function Forgetting(props: {
 }) {
   const everywhere = useSignal(false);
   const group = useRef<HTMLFieldSetElement>(null);
-  useEffect(() => group.current?.focus(), []);
+  useLayoutEffect(() => group.current?.focus(), []);
   return (
     <fieldset class="forgetting" ref={group} tabIndex={-1} aria-label="Forget this memory?">
       <p>
