@@ -62,9 +62,7 @@ export function withAdminRights(gateway: Gateway, elevate: (method: Method) => P
 
 function needsAdmin(error: unknown): boolean {
   if (!(error instanceof RequestError) || error.code !== code.forbidden) return false;
-  const { scope } = (error.details as Partial<MissingScope> | undefined) ?? {};
-  // The scope admin includes the scope approve.
-  return scope === "admin" || scope === "approve";
+  return (error.details as Partial<MissingScope> | undefined)?.scope === "admin";
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   dropUnconnected,
   readConnection,
 } from "../../shared/peers/registry.ts";
-import { revoked } from "../../shared/peers/tokens.ts";
+import { isDevice, revoked } from "../../shared/peers/tokens.ts";
 import { code, errorShape, type MissingScope, PeerError } from "../../shared/protocol/errors.ts";
 import {
   errorFrame,
@@ -219,7 +219,7 @@ async function callMethod<M extends HandledMethod>(
   frame: RequestFrame,
 ): Promise<ResponseFrame | typeof deferred> {
   const entry: MethodEntry<M> = methodTable[method];
-  checkAccess(entry, caller, method);
+  await checkAccess(gateway, entry, caller, method);
   const params = parseParams(method, await paramsOf(gateway, caller.connectionId, frame));
   const result = await entry.handle(gateway, params, { id: frame.id, caller });
   return result === deferred ? deferred : okFrame<M>(frame.id, result);
@@ -234,16 +234,18 @@ async function paramsOf(
   return paramsRef === undefined ? params : payloads.take(connectionId, paramsRef);
 }
 
-function checkAccess(
-  entry: Pick<MethodEntry<Method>, "modes" | "scope">,
+async function checkAccess(
+  { table }: Pick<Gateway, "table">,
+  entry: Pick<MethodEntry<Method>, "modes" | "scope" | "forDevices">,
   caller: Caller,
   method: Method,
-): void {
+): Promise<void> {
   if (!entry.modes.includes(caller.mode)) {
     throw new PeerError(code.forbidden, `${method} is not available in mode ${caller.mode}`);
   }
   if (entry.scope && !caller.scopes.includes(entry.scope) && !caller.scopes.includes("admin")) {
-    const { scope } = entry;
+    const { scope, forDevices } = entry;
+    if (forDevices && caller.scopes.includes("approve") && (await isDevice(table, caller.tokenId))) return;
     const message = `${method} needs a token with the scope ${scope}`;
     throw new PeerError(code.forbidden, message, { details: { scope } satisfies MissingScope });
   }

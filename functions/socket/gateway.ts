@@ -62,6 +62,8 @@ export interface MethodEntry<M extends Method> {
   modes: readonly Mode[];
   /** A scope that the token needs in addition to the mode's scope. */
   scope?: Scope;
+  /** A device's token may call it, too, if it has the scope `approve`: no device has `admin`. */
+  forDevices?: true;
   handle(
     gateway: Gateway,
     params: Params<M>,

@@ -218,6 +218,11 @@ export function revoked(): PeerError {
   return new PeerError(code.unauthorized, "the token was revoked or has expired");
 }
 
+/** Whether a token belongs to a device, such as a browser, which got it for a code. */
+export async function isDevice(table: Pick<Table, "get">, id: string): Promise<boolean> {
+  return (await table.get(keyOf(id)))?.device === true;
+}
+
 async function findGood(table: Table, id: string, now: number): Promise<Item | undefined> {
   const item = await table.get(keyOf(id));
   return item && isGood(item, now) ? item : undefined;

@@ -277,11 +277,10 @@ describe("an authorization code", () => {
 });
 
 describe("a request", () => {
-  it("is approved by a token with the scope approve alone, and once", async () => {
+  it("is approved with the owner's rights alone, and once", async () => {
     const { url } = await beginByHand();
     const { code } = await pageAt(url);
-    const { token } = await owner.call<{ token: string }>("token.create", { name: "plain" });
-    const client = await openClient(served.dev.url, token, "client");
+    const client = await openClient(served.dev.url, served.dev.token, "client");
     expect(await client.request("program.approve", { code })).toMatchObject({
       ok: false,
       error: { code: 403 },

@@ -37,7 +37,8 @@ export interface Household {
   configuration: ConfigurationStore;
   model: ModelServer;
   /** Peers by their tokens' scopes. */
-  peers: Record<"client" | "approver" | "node" | "bridge" | "admin", Peer>;
+  /** `device`: got its token for a code of the approver. */
+  peers: Record<"client" | "approver" | "device" | "node" | "bridge" | "admin", Peer>;
   /** Opens a socket without a token. The gateway closes it after three frames. */
   stranger(): Promise<Peer>;
   /** Calls that the node received. */
@@ -84,7 +85,11 @@ export async function openHousehold(): Promise<Household> {
   const bridge = await Peer.open(gateway.ws, await tokenOf(["channel"], { channel }));
   await bridge.call("connect", bridgeParams(channel));
   const [client, admin] = [await open(["client"]), await open(["client", "admin"])];
-  const peers = { client, approver: await open(["client", "approve"]), node, bridge, admin };
+  const approver = await open(["client", "approve"]);
+  const device = await Peer.open(gateway.ws);
+  const { code } = await approver.call<{ code: string }>("code.create", {});
+  await device.call("connect", { ...clientParams("device"), auth: { code } });
+  const peers = { client, approver, device, node, bridge, admin };
   const strangers: Peer[] = [];
   const bring: Household["bring"] = async ({ from, text, room }) => {
     const id = randomUUID();

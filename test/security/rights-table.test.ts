@@ -68,6 +68,20 @@ const approving =
     return ok || error.code === 404;
   };
 
+/** Of methods of an administrator that a device with the scope `approve` may call, too. */
+const byDevice =
+  (name: string, params: object): Attempt =>
+  async (who) => {
+    const may = await method(name, params)(who);
+    if (who !== "owner") return may;
+    expect(may, "without a device").toBe(false);
+    const { client, approver, device } = house.peers;
+    for (const peer of [client, approver])
+      expect((await peer.request(name, params)).error, "without a device").toMatchObject({ code: 403 });
+    const { ok, error } = await device.request(name, params);
+    return ok || error.code === 404;
+  };
+
 let made = 0;
 const attempts: Record<string, Attempt> = {
   "be answered by the agent": agentSays("hello", "heard: hello"),
@@ -194,12 +208,12 @@ const attempts: Record<string, Attempt> = {
   "revoke what was allowed (`grant.revoke`)": approving("grant.revoke", { id: "none" }),
   "raise a budget (`budget.raise`)": approving("budget.raise", { id: "none", usd: 1, raiseId: "once" }),
   "change the configuration (`config.set`)": method("config.set", { path: "userTimezone", value: "UTC" }),
-  "let senders in as guests (`pair.approve`)": approving("pair.approve", { channel, senderId: "gail" }),
+  "let senders in as guests (`pair.approve`)": byDevice("pair.approve", { channel, senderId: "gail" }),
   "let senders in as owners (`pair.approve`)": method("pair.approve", {
     ...{ channel, senderId: "nobody", owner: true },
   }),
-  "let a program in (`program.approve`)": approving("program.approve", { code: "aaaa-bbbb" }),
-  "log in at a server of tools (`mcp.login`)": approving("mcp.login", { name: "none" }),
+  "let a program in (`program.approve`)": byDevice("program.approve", { code: "aaaa-bbbb" }),
+  "log in at a server of tools (`mcp.login`)": byDevice("mcp.login", { name: "none" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
   "copy a conversation (`session.fork`)": method("session.fork", {
     ...{ sessionKey: "none", forkId: "7d1c2a3e-1b7d-4c8e-9a6f-0d1e2f3a4b5c" },
@@ -236,8 +250,8 @@ function readTable(): { action: string; cells: string[] }[] {
   });
 }
 
-/** `token`: owners who have a client token, as opposed to those on a channel; `approve`: with that scope. */
-const isYes = (cell: string) => ({ yes: true, no: false, token: true, approve: true })[cell];
+/** `token`: owners who have a client token, as opposed to those on a channel; `approve`: with that scope; `device`: of a device that has it. */
+const isYes = (cell: string) => ({ yes: true, no: false, token: true, approve: true, device: true })[cell];
 
 describe("the table of rights", () => {
   const table = readTable();

@@ -148,7 +148,8 @@ const shownCharacters = 200;
 export const pairingMethods: Pick<MethodTable, "pair.list" | "pair.approve" | "pair.reject"> = {
   "pair.list": {
     modes: ["client"],
-    scope: "approve",
+    scope: "admin",
+    forDevices: true,
     async handle({ table, now }) {
       const requests = await listRequests(table, now());
       return { pairs: Object.fromEntries(requests.map((request) => [nameOf(request), pairEntry(request)])) };
@@ -156,7 +157,8 @@ export const pairingMethods: Pick<MethodTable, "pair.list" | "pair.approve" | "p
   },
   "pair.approve": {
     modes: ["client"],
-    scope: "approve",
+    scope: "admin",
+    forDevices: true,
     async handle(gateway, applicant, { caller }) {
       if (applicant.owner && !caller.scopes.includes("admin"))
         throw new PeerError(code.forbidden, "owner: needs a token with the scope admin", {
@@ -167,7 +169,8 @@ export const pairingMethods: Pick<MethodTable, "pair.list" | "pair.approve" | "p
   },
   "pair.reject": {
     modes: ["client"],
-    scope: "approve",
+    scope: "admin",
+    forDevices: true,
     handle: async (gateway, applicant) => ({ rejected: true, ...(await rejectSender(gateway, applicant)) }),
   },
 };

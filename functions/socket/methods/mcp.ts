@@ -37,12 +37,14 @@ export const mcpMethods: Pick<
   },
   "mcp.login": {
     modes: ["client"],
-    scope: "approve",
+    scope: "admin",
+    forDevices: true,
     handle: async ({ servers }, { name }) => (await manage()).loginServer(servers, name),
   },
   "mcp.login.finish": {
     modes: ["client"],
-    scope: "approve",
+    scope: "admin",
+    forDevices: true,
     async handle({ servers }, { name }) {
       const done = await (await manage()).finishServerLogin(servers, name);
       return done ? { status: "done", ...done } : { status: "waiting" };

@@ -24,7 +24,8 @@ export const programMethods: Pick<MethodTable, ProgramMethod> = {
   },
   "program.approve": {
     modes: ["client"],
-    scope: "approve",
+    scope: "admin",
+    forDevices: true,
     handle: ({ table, now }, params) => approveRequest(table, params.code, params.scopes, now()),
   },
 };
