@@ -116,6 +116,24 @@ describe("gsv deploy destroy", () => {
     expect(await run({ yes: true })).toMatchObject({ ok: true });
   });
 
+  it.each([
+    [
+      "account",
+      { account: "210987654321", region: "us-east-1" },
+      /account 210987654321.*belong to 123456789012/,
+    ],
+    [
+      "region",
+      { account: "123456789012", region: "eu-west-1" },
+      /to eu-west-1, not us-east-1.*omit --region/,
+    ],
+  ])("deletes nothing in another %s than that of the last deployment", async (_, aws, reason) => {
+    await updateConfigFile(file, { aws });
+    expect(await run({ yes: true, "delete-data": true, region: "us-east-1" })).toMatch(reason);
+    expect(account.calls.filter((call) => /Delete|Tag/.test(call))).toEqual([]);
+    expect(left().stacks).toEqual(["gsv-home"]);
+  });
+
   it("says that there is nothing of a stage here", async () => {
     expect(await run({ stage: "prod", yes: true })).toBe(
       "there is no stack and no data of gsv-prod in the account 123456789012, region us-east-1; choose others with --profile and --region",
