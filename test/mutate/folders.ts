@@ -53,5 +53,6 @@ export const testsOf: Record<string, readonly string[]> = {
     // The rest, but for tests that start programs or interrupt each call.
     "test/agent/**/!(approval-kills|unused|hostile-pages|long-conversation|reset-killed|reset-upload-killed)",
     "test/{mcp,skills}/*",
+    "test/{approvals/*,cron/cron-tool,security/inside/queued-rights}",
   ],
 };
