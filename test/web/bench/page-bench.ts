@@ -1,3 +1,4 @@
+import { parseArgs } from "node:util";
 import type { BrowserContext, CDPSession, Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { longAnswer, type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
@@ -130,19 +131,26 @@ function markMessages(): void {
 
 const round = (ms: number) => Math.round(ms * 10) / 10;
 
-const browser = await launchBrowser();
-const gateway = await startScriptedGateway(sessionMessages);
-// The first request builds the page.
-await fetch(gateway.url);
-const newContext = async () => {
-  const context = await browser.newContext({ viewport: { width: 360, height: 640 } });
-  await context.addInitScript(markMessages);
-  return context;
-};
-const opening = await measureOpening(await newContext(), gateway);
-const streamed = await measureStream(await newContext(), gateway);
-const figures = { ...opening, ...streamed };
-await gateway.close();
-await browser.close();
-if (process.argv.includes("--json")) console.log(JSON.stringify(figures));
-else console.table(figures);
+async function main({ json = false, help = false }): Promise<void> {
+  if (help)
+    return console.log("npm run bench:page -- [--json]   measures the page in Chromium; takes a minute");
+  const browser = await launchBrowser();
+  const gateway = await startScriptedGateway(sessionMessages);
+  // The first request builds the page.
+  await fetch(gateway.url);
+  const newContext = async () => {
+    const context = await browser.newContext({ viewport: { width: 360, height: 640 } });
+    await context.addInitScript(markMessages);
+    return context;
+  };
+  const opening = await measureOpening(await newContext(), gateway);
+  const streamed = await measureStream(await newContext(), gateway);
+  const figures = { ...opening, ...streamed };
+  await gateway.close();
+  await browser.close();
+  if (json) console.log(JSON.stringify(figures));
+  else console.table(figures);
+}
+
+const options = { json: { type: "boolean" }, help: { type: "boolean" } } as const;
+await main(parseArgs({ options }).values);
