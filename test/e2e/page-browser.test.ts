@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PairingCode } from "../../shared/protocol/token-results.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
-import { chromiumPath, launchBrowser, watchFaults } from "../web/browser.ts";
+import { chromiumPath, inBrowser, launchBrowser, watchFaults } from "../web/browser.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 /** The page of the deployed bundles, with their roles, in a browser. */
@@ -15,7 +15,7 @@ const dot = Buffer.from(
 let stack: Stack;
 let model: ModelServer;
 
-describe.skipIf(chromiumPath === undefined)("the deployed page in a browser", () => {
+describe.skipIf(chromiumPath === undefined)("the deployed page in a browser", inBrowser, () => {
   beforeAll(async () => {
     model = await startOpenAiServer(({ turns }) => ({ text: `heard: ${turns.at(-1)?.text}` }));
     stack = await startStack();

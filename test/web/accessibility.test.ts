@@ -2,7 +2,7 @@ import axe from "axe-core";
 import { describe, expect, it } from "vitest";
 import { views } from "../../web/views/views.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath } from "./browser.ts";
+import { chromiumPath, inBrowser } from "./browser.ts";
 import { pageHouse } from "./page-house.ts";
 
 /** Readers without a mouse, and readers with a screen reader. */
@@ -21,7 +21,7 @@ const answerText = [
   "```js\nlet a = 1;\n```",
 ].join("\n\n");
 
-describe.skipIf(chromiumPath === undefined)("the page for everybody", () => {
+describe.skipIf(chromiumPath === undefined)("the page for everybody", inBrowser, () => {
   const house = pageHouse();
 
   /** What axe finds wrong with the page as it is, in both colour schemes and at both sizes. */

@@ -6,6 +6,12 @@ const places = [process.env.GSV_CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-
 /** The program of an installed Chromium; undefined when there is none. */
 export const chromiumPath = places.find((path): path is string => path !== undefined && existsSync(path));
 
+/**
+ * Options of suites in a browser. It draws when it has time, so a look at the page may come too early: a failed test is
+ * repeated once, with a gateway of its own.
+ */
+export const inBrowser = { retry: 1 };
+
 if (chromiumPath === undefined) {
   const how = "install chromium, or name one in GSV_CHROMIUM";
   if (process.env.GSV_REQUIRE_BROWSER === "1")

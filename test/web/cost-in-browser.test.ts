@@ -3,14 +3,14 @@ import { addDays } from "../../shared/runtime/zoned-time.ts";
 import { gsv } from "../cli/run-gsv.ts";
 import { spend } from "../support/spent-day.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath } from "./browser.ts";
+import { chromiumPath, inBrowser } from "./browser.ts";
 import { pageHouse } from "./page-house.ts";
 
 /** A row of a day's report: calls, tokens, μ$, calls of unknown price, μ$ that the cache saved. */
 const turn = ["turn|main|||anthropic/a", [3, 100, 50, 800, 100, 410_000, 0, 1_200_000]] as const;
 const unpriced = ["heartbeat|work|||local/b", [2, 100, 50, 0, 0, 0, 2, 0]] as const;
 
-describe.skipIf(chromiumPath === undefined)("the cost view", () => {
+describe.skipIf(chromiumPath === undefined)("the cost view", inBrowser, () => {
   const house = pageHouse();
 
   /** What the command prints with `--json` on the machine of the gateway. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openClient, openNode } from "../support/peer.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath } from "./browser.ts";
+import { chromiumPath, inBrowser } from "./browser.ts";
 import { hostilePayloads, hostileTexts } from "./hostile-texts.ts";
 import { pageHouse } from "./page-house.ts";
 
@@ -10,7 +10,7 @@ import { pageHouse } from "./page-house.ts";
 const written =
   ".log img, .log iframe, .log form, .log script, aside img, aside iframe, aside li form, aside script";
 
-describe.skipIf(chromiumPath === undefined)("the page among attackers", () => {
+describe.skipIf(chromiumPath === undefined)("the page among attackers", inBrowser, () => {
   const house = pageHouse();
 
   /** That nothing was executed or loaded. The house checks requests and reports of the policy. */

@@ -4,12 +4,12 @@ import { openRequest, readRequest } from "../../shared/peers/program-grants.ts";
 import { startOAuthServer } from "../support/mcp/oauth-server.ts";
 import { startTelegramServer } from "../support/platforms/telegram/telegram-server.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath } from "./browser.ts";
+import { chromiumPath, inBrowser } from "./browser.ts";
 import { pageHouse } from "./page-house.ts";
 
 const hostile = `<img src=x onerror="globalThis.hit=1">\u202egnp.exe ${"x".repeat(80)}`;
 
-describe.skipIf(chromiumPath === undefined)("the inbox in a browser", () => {
+describe.skipIf(chromiumPath === undefined)("the inbox in a browser", inBrowser, () => {
   const house = pageHouse();
   const shows = (text: string) => house.page.locator(".view", { hasText: text }).waitFor();
   const focused = () => house.page.evaluate(() => document.activeElement?.textContent);
@@ -63,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)("the inbox in a browser", () => {
     expect(await count.innerText()).toMatch(/^1/);
     const card = house.page.locator(".view .approval");
     await card.focus();
-    expect(await card.innerText()).toMatch(/May I use gsv__WriteFile\?[\s\S]*a\.md/);
+    await expect.poll(() => card.innerText()).toMatch(/May I use gsv__WriteFile\?[\s\S]*a\.md/);
     await house.page.keyboard.press("a");
     await shows("Nothing waits for you.");
     expect(await count.count()).toBe(0);

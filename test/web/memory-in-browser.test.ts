@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Gateway, openGateway } from "../../cli/gateway/gateway-client.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath } from "./browser.ts";
+import { chromiumPath, inBrowser } from "./browser.ts";
 import { hostileTexts } from "./hostile-texts.ts";
 import { pageHouse } from "./page-house.ts";
 
-describe.skipIf(chromiumPath === undefined)("the memory view", () => {
+describe.skipIf(chromiumPath === undefined)("the memory view", inBrowser, () => {
   const house = pageHouse();
   let owner: Gateway;
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../support/until.ts";
-import { chromiumPath } from "./browser.ts";
+import { chromiumPath, inBrowser } from "./browser.ts";
 import { hostileTexts } from "./hostile-texts.ts";
 import { pageHouse } from "./page-house.ts";
 
-describe.skipIf(chromiumPath === undefined)("the page in a browser", () => {
+describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, () => {
   const house = pageHouse();
 
   it("signs in by a link, which leaves no code in the address and works once", async () => {
@@ -114,10 +114,11 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", () => {
     await house.send("write a file");
     const card = house.page.locator(".approval");
     await card.waitFor();
-    expect(await card.innerText()).toMatch(
-      /May I use gsv__WriteFile\?[\s\S]*1\.md[\s\S]*words read: only yours/,
-    );
-    expect(await card.locator("button").last().isVisible()).toBe(true);
+    // Its text is there when it is in view.
+    await expect
+      .poll(() => card.innerText())
+      .toMatch(/May I use gsv__WriteFile\?[\s\S]*1\.md[\s\S]*words read: only yours/);
+    await card.locator("button").last().waitFor();
     await card.focus();
     await house.page.keyboard.press("a");
     await until(async () => (await house.replies()).length === 1, "it is written");

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { openGateway } from "../../cli/gateway/gateway-client.ts";
 import { listTokens } from "../../shared/peers/tokens.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath, watchFaults } from "./browser.ts";
+import { chromiumPath, inBrowser, watchFaults } from "./browser.ts";
 import { pageHouse } from "./page-house.ts";
 
-describe.skipIf(chromiumPath === undefined)("sessions in a browser", () => {
+describe.skipIf(chromiumPath === undefined)("sessions in a browser", inBrowser, () => {
   const house = pageHouse();
   const answered = (count: number) =>
     until(async () => (await house.replies()).length === count, `${count} answers are shown`);
@@ -89,7 +89,7 @@ describe.skipIf(chromiumPath === undefined)("sessions in a browser", () => {
   });
 });
 
-describe.skipIf(chromiumPath === undefined)("devices in a browser", () => {
+describe.skipIf(chromiumPath === undefined)("devices in a browser", inBrowser, () => {
   const house = pageHouse();
   const rows = () => house.page.locator("[aria-label=Devices] > li");
 
@@ -108,10 +108,10 @@ describe.skipIf(chromiumPath === undefined)("devices in a browser", () => {
     await house.page.waitForSelector("[role=status] >> text=Connected:");
     expect(await house.page.locator(".code-text").count()).toBe(0);
     await until(async () => (await rows().count()) === 2, "both are listed");
-    await rows().nth(1).locator("button").click();
+    await rows().nth(1).locator("button[aria-label]").click();
     await house.page.click("dialog >> text=Cancel");
     expect(await other.locator(".dot.connected").count()).toBe(1);
-    await rows().nth(1).locator("button").click();
+    await rows().nth(1).locator("button[aria-label]").click();
     await house.page.click("dialog button.danger");
     await other.waitForSelector("#code");
     await until(async () => (await rows().count()) === 1, "one is listed");
@@ -126,7 +126,7 @@ describe.skipIf(chromiumPath === undefined)("devices in a browser", () => {
     await house.send("hello");
     await until(async () => (await house.replies()).length === 1, "it is answered");
     await house.page.goto(`${house.dev.cloud.page}/#/devices`);
-    await rows().first().locator("button").click();
+    await rows().first().locator("button[aria-label]").click();
     await house.page.click("dialog button.danger");
     await house.page.waitForSelector("#code");
     await house.page.reload();

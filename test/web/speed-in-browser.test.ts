@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { longAnswer, type ScriptedGateway, startScriptedGateway } from "./bench/scripted-gateway.ts";
-import { chromiumPath, launchBrowser } from "./browser.ts";
+import { chromiumPath, inBrowser, launchBrowser } from "./browser.ts";
 
 let browser: Browser;
 let gateway: ScriptedGateway;
@@ -9,7 +9,7 @@ let context: BrowserContext;
 let page: Page;
 
 /** Counts what makes a page slow; `npm run bench:page` measures the times. */
-describe.skipIf(chromiumPath === undefined)("a page with much to show", () => {
+describe.skipIf(chromiumPath === undefined)("a page with much to show", inBrowser, () => {
   beforeAll(async () => {
     browser = await launchBrowser();
     gateway = await startScriptedGateway(5000);

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newFolder } from "../support/run/test-folders.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath } from "./browser.ts";
+import { chromiumPath, inBrowser } from "./browser.ts";
 import { pageHouse } from "./page-house.ts";
 
-describe.skipIf(chromiumPath === undefined)("voice and files in a browser", () => {
+describe.skipIf(chromiumPath === undefined)("voice and files in a browser", inBrowser, () => {
   const house = pageHouse();
 
   it("records a voice message and sends it without a text", async () => {
