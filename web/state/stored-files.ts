@@ -1,6 +1,9 @@
 import { effect } from "@preact/signals";
 import type { ConsoleState } from "./console-state.ts";
 
+/** Pauses before a file that could not be read is read again, in ms. */
+const pausesMs = [1_500, 6_000, 30_000];
+
 /** Reads stored objects of the shown session through presigned URLs. Each is read once. */
 export function storedFiles(state: ConsoleState): (r2Key: string) => Promise<Blob | undefined> {
   const read = new Map<string, Promise<Blob | undefined>>();
@@ -27,10 +30,24 @@ function connected({ wire }: ConsoleState): Promise<void> {
   });
 }
 
+/** @throws Error when the file cannot be read, in several attempts */
 async function readFile(state: ConsoleState, r2Key: string): Promise<Blob | undefined> {
-  await connected(state);
+  for (const pause of [...pausesMs, undefined]) {
+    await connected(state);
+    try {
+      return await readOnce(state, r2Key);
+    } catch (error) {
+      if (pause === undefined) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+  return undefined;
+}
+
+async function readOnce(state: ConsoleState, r2Key: string): Promise<Blob> {
   const sessionKey = state.conversation.value.sessionKey.value;
   const { url } = await state.connection.request("media.url", { r2Key, sessionKey });
   const response = await fetch(url);
-  return response.ok ? response.blob() : undefined;
+  if (!response.ok) throw new Error(`the storage answered ${response.status}`);
+  return response.blob();
 }
