@@ -1,4 +1,4 @@
-import { readAccount } from "../../../shared/aws/caller-account.ts";
+import { openAccount } from "../../../shared/aws/account-state.ts";
 import { type ConfigFile, updateConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure } from "../../app/failure.ts";
@@ -6,6 +6,12 @@ import { type Invocation, text } from "../../app/options.ts";
 import { regionOf } from "../../gateway/aws-region.ts";
 import { chooseAccount } from "../../gateway/stage-access.ts";
 import { fileOfItsOwn } from "./deploy-stage.ts";
+
+/** The number of the account that the credentials belong to. Every credential may read it. */
+async function readAccount(): Promise<string> {
+  // Any region will do: identities are global.
+  return (await openAccount("us-east-1", process.env.AWS_ENDPOINT_URL).identity()).account;
+}
 
 /** Where a stage was deployed last, as far as the config file says. Empty for a stage of another file. */
 function lastPlace(

@@ -5,6 +5,7 @@ import { Fault } from "../../parts/fault.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import type { ConsoleState } from "../../state/console-state.ts";
 import { usedAmount } from "../../state/waiting-items.ts";
+import { amountText } from "../cost/cost-texts.ts";
 
 /** Budgets that are nearly or completely used. */
 export function Budgets({ state }: { state: ConsoleState }) {
@@ -21,8 +22,6 @@ function Budget({ rule, state }: { rule: BudgetState; state: ConsoleState }) {
   const { isBusy, fault, act } = useAction(() => state.waiting.read());
   const { id, limit, unit, resetsAt } = rule;
   const used = usedAmount(rule);
-  const amountText = (amount: number) =>
-    unit === "usd" ? `$${amount.toFixed(2)}` : `${amount.toLocaleString()} tokens`;
   // The gateway raises the limit once for each id, however often the request is repeated.
   const raise = () =>
     act(() =>
@@ -37,7 +36,7 @@ function Budget({ rule, state }: { rule: BudgetState; state: ConsoleState }) {
         The budget {showHidden(id)} is {used >= limit ? "used up" : "nearly used up"}
       </h2>
       <p class="small">
-        {amountText(used)} of {amountText(limit)}
+        {amountText(rule, used)} of {amountText(rule, limit)}
         {resetsAt === undefined ? "" : `; it begins again at ${timeText(resetsAt)}`}
       </p>
       <Fault text={fault.value} />
