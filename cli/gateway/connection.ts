@@ -204,6 +204,7 @@ export class Connection {
         quietMs: this.#timing.quietMs,
         onOpen: () => void this.#introduce(socket),
         onFrame: (frame) => frames.take(frame),
+        onNotExecuted: () => this.#pending.notExecuted(),
         onEnd: (end) => this.#socketEnded(end),
       });
       this.#socket = socket;
@@ -267,15 +268,18 @@ export class Connection {
     timeoutMs: number,
   ): Promise<Results[M]> {
     const id = randomUUID();
-    const text = JSON.stringify({ type: "req", id, method, params });
+    let text = JSON.stringify({ type: "req", id, method, params });
     const byReference =
       this.#takesReferences && this.#state.status === "connected" && Buffer.byteLength(text) > maxFrameBytes;
     if (byReference) {
       const paramsRef = await this.#upload(socket, params, timeoutMs);
-      socket.send(JSON.stringify({ type: "req", id, method, paramsRef }));
-    } else socket.send(text);
-    // On a timeout, probe whether the socket is still alive.
-    const answer = await this.#pending.answerTo(id, method, timeoutMs, () => socket.probe());
+      text = JSON.stringify({ type: "req", id, method, paramsRef });
+    }
+    const answer = await this.#pending.answerTo(id, method, timeoutMs, {
+      send: () => socket.send(text),
+      // Is the socket still alive?
+      onTimeout: () => socket.probe(),
+    });
     return answer as Results[M];
   }
 

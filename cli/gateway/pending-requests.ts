@@ -1,3 +1,4 @@
+import { RequestsInFlight } from "../../shared/peers/requests-in-flight.ts";
 import { code } from "../../shared/protocol/errors.ts";
 import type { ResponseFrame } from "../../shared/protocol/frames.ts";
 import { localCode, RequestError } from "./request-error.ts";
@@ -11,15 +12,23 @@ interface PendingRequest {
 /** Requests without a response yet, by id. */
 export class PendingRequests {
   readonly #requests = new Map<string, PendingRequest>();
+  readonly #inFlight = new RequestsInFlight();
 
   /**
-   * Waits for the response to request `id`. Rejects with a RequestError: error response, 408 after
-   * `timeoutMs`, or `rejectAll`.
+   * Sends request `id`, again whenever API Gateway has not executed it, and waits for the response. Rejects with a
+   * RequestError: error response, 408 after `timeoutMs`, `rejectAll`, or what `send` throws.
    */
-  answerTo(id: string, method: string, timeoutMs: number, onTimeout: () => void): Promise<unknown> {
+  answerTo(
+    id: string,
+    method: string,
+    timeoutMs: number,
+    { send, onTimeout }: { send: () => void; onTimeout: () => void },
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      this.#inFlight.add(id, send);
       const timer = setTimeout(() => {
         this.#requests.delete(id);
+        this.#inFlight.abandon(id);
         const message = `${method}: no answer from the gateway in ${timeoutMs} ms`;
         reject(new RequestError(localCode.timeout, message, { retryable: true }));
         onTimeout();
@@ -31,6 +40,11 @@ export class PendingRequests {
   /** Removes the timeout of request `id`, because its response has arrived and is being fetched. */
   keep(id: string): void {
     clearTimeout(this.#requests.get(id)?.timer);
+    this.#inFlight.answered(id);
+  }
+
+  notExecuted(): void {
+    this.#inFlight.notExecuted();
   }
 
   /**
@@ -41,6 +55,7 @@ export class PendingRequests {
     const request = this.#requests.get(frame.id);
     if (request === undefined) return undefined;
     this.#requests.delete(frame.id);
+    this.#inFlight.answered(frame.id);
     clearTimeout(request.timer);
     if (frame.ok) {
       request.resolve(frame.payload);
@@ -57,6 +72,7 @@ export class PendingRequests {
       request.reject(error);
     }
     this.#requests.clear();
+    this.#inFlight.clear();
   }
 }
 

@@ -1,5 +1,5 @@
 import { WebSocket } from "ws";
-import { type Frame, maxFrameBytes, parseFrame } from "../../shared/protocol/frames.ts";
+import { type Frame, isNotExecuted, maxFrameBytes, parseFrame } from "../../shared/protocol/frames.ts";
 import { localCode, RequestError } from "./request-error.ts";
 
 /**
@@ -33,6 +33,8 @@ interface SocketOptions {
   quietMs: number;
   onOpen(): void;
   onFrame(frame: Frame): void;
+  /** API Gateway has not executed a request (`isNotExecuted`). */
+  onNotExecuted(): void;
   onEnd(end: SocketEnd): void;
 }
 
@@ -69,8 +71,11 @@ export class GatewaySocket {
       if (this.#ended) return;
       heard();
       this.#quietTimer?.refresh();
-      const frame = parseFrame(data.toString());
-      if (frame !== undefined && !("malformed" in frame)) this.#options.onFrame(frame);
+      const text = data.toString();
+      const frame = parseFrame(text);
+      if (frame === undefined) {
+        if (isNotExecuted(text)) this.#options.onNotExecuted();
+      } else if (!("malformed" in frame)) this.#options.onFrame(frame);
     });
     this.#ws.on("ping", heard);
     this.#ws.on("pong", heard);

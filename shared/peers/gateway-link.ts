@@ -5,6 +5,7 @@ import { code, type ErrorCode, type ErrorShape, PeerError } from "../protocol/er
 import type { Events } from "../protocol/events.ts";
 import {
   type EventFrame,
+  isNotExecuted,
   maxFrameBytes,
   type PayloadRef,
   parseFrame,
@@ -15,6 +16,7 @@ import {
 import type { Method, ParamsInput } from "../protocol/methods.ts";
 import type { Results, Upload } from "../protocol/results.ts";
 import type { Mode } from "./registry.ts";
+import { RequestsInFlight } from "./requests-in-flight.ts";
 
 /** Max time to open the socket, and for the answer to a request without its own limit, in milliseconds. */
 const answerMs = 25_000;
@@ -95,11 +97,16 @@ function refusalOf(status: number): PeerError {
 
 function speak(socket: WebSocket): GatewayLink {
   const waiting = new Map<string, (frame: Answer) => void>();
+  const inFlight = new RequestsInFlight();
   const listeners: ((event: Events["chat"]) => void)[] = [];
   const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  void ended.then(() => inFlight.clear());
   socket.on("message", async (data) => {
-    const frame = parseFrame(String(data));
+    const text = String(data);
+    if (isNotExecuted(text)) return inFlight.notExecuted();
+    const frame = parseFrame(text);
     if (!frame || "malformed" in frame || frame.type === "req") return;
+    if (frame.type === "res") inFlight.answered(frame.id);
     const whole = frame.payloadRef ? await download(frame.payloadRef) : frame;
     if (frame.type === "res") waiting.get(frame.id)?.(whole ?? lost("the answer could not be downloaded"));
     else if (frame.event === "chat" && whole)
@@ -114,9 +121,10 @@ function speak(socket: WebSocket): GatewayLink {
       timer = setTimeout(() => resolve(lost(`no answer in ${timeoutMs / 1000} s`)), timeoutMs);
       void ended.then(() => resolve(lost("the connection to the gateway has ended")));
     });
-    socket.send(JSON.stringify({ type: "req", id, method, ...fields }));
+    inFlight.add(id, () => socket.send(JSON.stringify({ type: "req", id, method, ...fields })));
     const { payload, error } = await answer.finally(() => clearTimeout(timer));
     waiting.delete(id);
+    inFlight.abandon(id);
     if (error) throw errorOf(error);
     return payload;
   };

@@ -100,6 +100,21 @@ export function parseFrame(text: string): Frame | { malformed: string; id: strin
 }
 
 /**
+ * Whether a message is API Gateway's own `{message, connectionId, requestId}` for a request that it did not execute, because
+ * too many functions run, for example. It does not name the request. After a timeout, the function may still run.
+ */
+export function isNotExecuted(text: string): boolean {
+  if (!text.includes('"connectionId"')) return false;
+  try {
+    const { type, message, connectionId } = Object(JSON.parse(text)) as Record<string, unknown>;
+    const isOfGateway = type === undefined && typeof connectionId === "string";
+    return isOfGateway && typeof message === "string" && message !== "Endpoint request timed out";
+  } catch {
+    return false;
+  }
+}
+
+/**
  * A successful response to request `id` of the method `M`. The caller must name `M`: `okFrame<"chat.send">(id, …)`.
  */
 export function okFrame<M extends Method = never>(id: string, payload: Results[NoInfer<M>]): ResponseFrame {
