@@ -26,7 +26,7 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, 
 
   it("streams an answer, formats it, and shows its messages again after a reload", async () => {
     house.answer = () => ({
-      text: ["A list:\n\n", "- one\n", "- **two**\n\n", "```js\nlet a;\n```\n"],
+      text: ["A list:\n\n", "- one\n", "- **two**\n\n", "```js\nlet a;\n```\n", "```odd\nlet b;\n```\n"],
       delayMs: 700,
     });
     await house.signIn();
@@ -34,7 +34,10 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, 
     await house.page.waitForSelector("article.reply.open");
     await until(async () => (await house.replies()).length === 1, "the answer is complete");
     expect(await house.page.locator("article.reply li strong").innerText()).toBe("two");
-    expect(await house.page.locator("article.reply pre").innerText()).toContain("let a;");
+    const codes = house.page.locator("article.reply pre");
+    await codes.locator(".keyword", { hasText: "let" }).waitFor();
+    expect(await codes.allInnerTexts()).toEqual(["let a;", "let b;"]);
+    expect(await codes.nth(1).locator("span").count()).toBe(0);
     await house.page.reload();
     await until(async () => (await house.replies()).length === 1, "the answer is shown again");
     expect(await house.sent()).toEqual(["hello"]);

@@ -135,8 +135,11 @@ describe("the outbox", () => {
     expect(unsent).toMatchObject([{ text: "refused", refused: expect.stringContaining("runId") }]);
     await outbox.remove(refused.runId);
     expect(await store.all("outbox")).toEqual([]);
-    const { messages } = await connection.request("session.preview", { sessionKey: "main" });
-    expect(userTexts(messages)).toEqual(["left over"]);
+    const stored = await until(async () => {
+      const { messages } = await connection.request("session.preview", { sessionKey: "main" });
+      return messages.length > 0 && userTexts(messages);
+    }, "the first one is stored");
+    expect(stored).toEqual(["left over"]);
   });
 
   it("sends the files of a message with it", async () => {

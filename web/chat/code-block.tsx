@@ -1,8 +1,14 @@
 import { useSignal } from "@preact/signals";
+import type { RefObject, VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
-/** Code with a button that copies it. */
+/** A text that did not change for this time, ms, is not being written any more. */
+const quietMs = 150;
+
+/** Code with a button that copies it. It gets its colours in view, when it does not grow. */
 export function CodeBlock({ text, language }: { text: string; language: string }) {
   const copied = useSignal(false);
+  const place = useRef<HTMLElement>(null);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
     copied.value = true;
@@ -11,7 +17,7 @@ export function CodeBlock({ text, language }: { text: string; language: string }
     }, 1500);
   };
   return (
-    <figure class="code">
+    <figure class="code" ref={place}>
       <figcaption>
         <span>{language}</span>
         <button type="button" class="quiet" onClick={() => void copy()}>
@@ -19,8 +25,31 @@ export function CodeBlock({ text, language }: { text: string; language: string }
         </button>
       </figcaption>
       <pre dir="ltr" tabIndex={0}>
-        <code>{text}</code>
+        <code>{useColours(place, text, language)}</code>
       </pre>
     </figure>
   );
+}
+
+/** The text, with colours as far as it had them before it grew. */
+function useColours(place: RefObject<HTMLElement | null>, text: string, language: string) {
+  const coloured = useSignal<{ text: string; node: VNode } | undefined>(undefined);
+  useEffect(() => {
+    if (language === "") return;
+    const observer = new IntersectionObserver(async (entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      observer.disconnect();
+      // Without a connection it may not be there: the code stays plain.
+      const colours = await import("./code-colours.tsx").catch(() => undefined);
+      const node = colours?.colouredCode(text, language);
+      if (node) coloured.value = { text, node };
+    });
+    const timer = setTimeout(() => place.current && observer.observe(place.current), quietMs);
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    };
+  }, [text, language]);
+  const known = coloured.value;
+  return known && text.startsWith(known.text) ? [known.node, text.slice(known.text.length)] : text;
 }

@@ -61,9 +61,10 @@ export class Outbox {
     // Times are unique, because they order the messages.
     this.#last = Math.max(this.#last + 1, Date.now());
     const message: OutboxMessage = { runId: crypto.randomUUID(), sessionKey, text, files, at: this.#last };
+    // Shown once it is stored, so that a reload loses nothing that was shown. On a full device it is kept until the page is closed.
+    await this.#store.put("outbox", message.runId, message).catch(() => undefined);
     this.#messages.push(message);
     this.#tell();
-    await this.#store.put("outbox", message.runId, message);
     void this.#send();
     return message.runId;
   }
