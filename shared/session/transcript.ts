@@ -29,12 +29,11 @@ export async function writeMessages(
     );
     await table.put({ ...key, epoch: lease.epoch, ...body }, unless);
   });
-  try {
-    await Promise.all(writes);
-  } catch (error) {
-    if (error instanceof ConditionFailed) throw new LeaseLost(lease.sessionKey);
-    throw error;
-  }
+  // All have ended before this rejects, so that `expireStray` finds each message that was written.
+  const results = await Promise.allSettled(writes);
+  const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+  if (errors.some((error) => error instanceof ConditionFailed)) throw new LeaseLost(lease.sessionKey);
+  if (errors.length > 0) throw errors[0];
 }
 
 /** TTL of messages that were written into a conversation after its end, in seconds. */

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createHistory } from "../../functions/agent/context/history.ts";
 import { SessionWriter } from "../../functions/agent/session-writer.ts";
@@ -8,7 +9,7 @@ import { acquire, commit, LeaseLost } from "../../shared/session/lease.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import { openBook } from "../../shared/spend/book.ts";
 import { set } from "../../shared/world/expression.ts";
-import type { Table } from "../../shared/world/world.ts";
+import { ConditionFailed, type Table } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 
 const sessionKey = "agent:main:stray";
@@ -77,6 +78,27 @@ it.each([
   };
   const hold = holdOver(overtaken, () => 1_000);
   await expect(hold.append([said], [])).rejects.toThrow(LeaseLost);
+  hold.end();
+  expect(await messages()).toMatchObject([{ expiresAt: 1 + 24 * 3600 }]);
+});
+
+it("a message that is written after another one was refused expires", async () => {
+  const { memory, reset, holdOver, messages } = await heldSession();
+  let puts = 0;
+  const overtaken: Table = {
+    ...memory,
+    async put(item, condition) {
+      puts += 1;
+      if (puts === 1) {
+        await reset();
+        throw new ConditionFailed();
+      }
+      await setTimeout(20);
+      return memory.put(item, condition);
+    },
+  };
+  const hold = holdOver(overtaken, () => 1_000);
+  await expect(hold.append([said, said], [])).rejects.toThrow(LeaseLost);
   hold.end();
   expect(await messages()).toMatchObject([{ expiresAt: 1 + 24 * 3600 }]);
 });
