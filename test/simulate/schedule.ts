@@ -137,8 +137,9 @@ class Simulation {
     this.faults = new Faults(faults, options.oneIn ?? plan.pick([0, 400, 150, 60, 30]), leftOut);
     this.maxSkew = plan.pick([0, 0, 300, 2_000]);
     // The previous release breaks the rules of the scenes.
-    const drawn = options.isMixed ? [] : drawScenes(scenes);
-    this.actions = options.actions ?? [...drawActions(plan, maxActions), ...drawn];
+    const drawn = [...drawActions(plan, maxActions), ...(options.isMixed ? [] : drawScenes(scenes))];
+    // Drawn in any case, so that what else `plan` decides is the same with fewer actions.
+    this.actions = options.actions ?? drawn;
     const isAlone = peers.integer(4) > 0 || this.actions.some(({ kind }) => kind === "scene");
     this.releases = (options.isMixed ?? !isAlone) ? [previous, present] : [present];
     this.settings = settingsFor(plan.pick(policies), plan.pick(["inline", "pools"] as const));

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { standIn } from "./engine/stand-ins.ts";
+import type { Action } from "./load/actions.ts";
 import { runSchedules } from "./run-schedules.ts";
 import { runSchedule } from "./schedule.ts";
 
@@ -17,16 +18,23 @@ it(
   patience,
 );
 
+/** Everything that happens in a schedule. */
+async function traceOf(seed: number, actions?: readonly Action[]): Promise<string[]> {
+  const lines: string[] = [];
+  await runSchedule({ seed, ...(actions ? { actions } : {}), trace: (line) => lines.push(line) });
+  return lines;
+}
+
 it("a seed determines its schedule", async () => {
-  const traceOf = async (seed: number) => {
-    const lines: string[] = [];
-    await runSchedule({ seed, trace: (line) => lines.push(line) });
-    return lines;
-  };
   const first = await traceOf(7);
   expect(first.length).toBeGreaterThan(100);
   expect(await traceOf(7)).toEqual(first);
   expect(await traceOf(8)).not.toEqual(first);
+});
+
+it("a schedule with its own actions handed over is the same schedule", async () => {
+  const { actions } = await runSchedule({ seed: 7 });
+  expect(await traceOf(7, actions)).toEqual(await traceOf(7));
 });
 
 it("a timer made before virtual time can be cancelled in it", async () => {
