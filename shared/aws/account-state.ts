@@ -1,5 +1,6 @@
 import { SSMClient } from "@aws-sdk/client-ssm";
 import { ApiError, type ApiRequest, openSigned, type SendSigned, xmlValue } from "./signed-request.ts";
+import { describeStack } from "./stage-stack.ts";
 
 /** A CloudFormation stack's status, and the reason that CloudFormation gives for it. */
 export interface StackStatus {
@@ -26,8 +27,8 @@ export interface Quota {
 }
 
 /**
- * Reads what a deployment needs of an AWS account in one region. `undefined`: there is no such thing. Every method throws
- * ApiError when AWS refuses the call.
+ * Reads what a deployment needs of an AWS account in one region. `undefined`: there is no such thing. Every method rejects
+ * when AWS refuses the call, with an error whose `name` is AWS's code.
  */
 export interface Account {
   identity(): Promise<{ account: string; arn: string }>;
@@ -77,7 +78,11 @@ export function openAccount(region: string, endpoint?: string): Account {
         );
         return Number(answer.Parameter.Value);
       }),
-    stack: (name) => describeStack(send, region, name),
+    async stack(name) {
+      const { StackStatus = "", StackStatusReason: reason } =
+        (await describeStack(name, { region, endpoint })) ?? {};
+      return StackStatus ? { status: StackStatus, ...(reason ? { reason } : {}) } : undefined;
+    },
     async concurrentExecutions() {
       const path = "/2016-08-19/account-settings/";
       type Answer = { AccountLimit: { ConcurrentExecutions: number } };
@@ -125,22 +130,6 @@ async function listRegions(send: SendSigned): Promise<Map<string, string>> {
     return JSON.parse(await send(request)) as Record<string, unknown>;
   });
   return new Map(found.map(({ RegionName, RegionOptStatus }) => [RegionName, RegionOptStatus]));
-}
-
-async function describeStack(
-  send: SendSigned,
-  region: string,
-  StackName: string,
-): Promise<StackStatus | undefined> {
-  const call = { Action: "DescribeStacks", Version: "2010-05-15", StackName };
-  try {
-    const text = await send(form("cloudformation", region, call));
-    const reason = xmlValue(text, "StackStatusReason");
-    return { status: xmlValue(text, "StackStatus") ?? "", ...(reason ? { reason } : {}) };
-  } catch (error) {
-    if (error instanceof ApiError && /does not exist/.test(error.message)) return undefined;
-    throw error;
-  }
 }
 
 /** A call of an API that gets a form and answers in XML. */

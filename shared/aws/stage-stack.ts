@@ -4,6 +4,7 @@ import {
   DeleteStackCommand,
   DescribeStacksCommand,
   paginateListStackResources,
+  type Stack,
   waitUntilStackDeleteComplete,
 } from "@aws-sdk/client-cloudformation";
 import { clientSettings, stageLimits } from "./call-limits.ts";
@@ -35,8 +36,7 @@ export interface StageStack {
 /** The stack of a stage, in whatever status it is; undefined when there is none. */
 export async function findStack(stage: string): Promise<StageStack | undefined> {
   const client = openClient();
-  const StackName = `gsv-${stage}`;
-  const stack = await describe(client, StackName);
+  const stack = await describeStack(`gsv-${stage}`);
   if (stack?.StackId === undefined || stack.StackStatus === "DELETE_COMPLETE") return undefined;
   const resources: StackResource[] = [];
   for await (const page of paginateListStackResources({ client }, { StackName: stack.StackId }))
@@ -83,14 +83,23 @@ export async function deleteStack(stage: string, { id, status }: StageStack): Pr
 /** Longer than any deletion of a gateway's stack. */
 const maxDeletionSeconds = 3600;
 
-function openClient(): CloudFormationClient {
-  return new CloudFormationClient(clientSettings(stageLimits));
+/** An AWS region, and an address that replaces that of the service. Default: as the SDK reads them. */
+export interface StackPlace {
+  region?: string;
+  endpoint?: string;
 }
 
-/** @param StackName name or ARN of a stack */
-async function describe(client: CloudFormationClient, StackName: string) {
+function openClient(place: StackPlace = {}): CloudFormationClient {
+  return new CloudFormationClient({ ...clientSettings(stageLimits), ...place });
+}
+
+/**
+ * What CloudFormation tells about a stack; undefined when there is none.
+ * @param StackName its name or ARN
+ */
+export async function describeStack(StackName: string, place?: StackPlace): Promise<Stack | undefined> {
   try {
-    return (await client.send(new DescribeStacksCommand({ StackName }))).Stacks?.[0];
+    return (await openClient(place).send(new DescribeStacksCommand({ StackName }))).Stacks?.[0];
   } catch (error) {
     const isAbsent =
       error instanceof CloudFormationServiceException &&

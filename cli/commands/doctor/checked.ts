@@ -1,4 +1,3 @@
-import { ApiError } from "../../../shared/aws/signed-request.ts";
 import { failureOf } from "../../app/failure.ts";
 import { type Finding, finding } from "./finding.ts";
 
@@ -15,7 +14,7 @@ export async function checked(
   try {
     return [await find()].flat();
   } catch (error) {
-    if (error instanceof ApiError && /AccessDenied|NotAuthorized|UnauthorizedOperation/.test(error.name))
+    if (/AccessDenied|NotAuthorized|UnauthorizedOperation/.test((error as Error).name))
       return [finding("permissionMissing", { action, subject })];
     return [finding("checkFailed", { subject, reason: reasonOf(error) })];
   }
