@@ -263,6 +263,24 @@ describe("gsv deploy", () => {
     expect(run.steps).toEqual([]);
   });
 
+  it("deploys to the remembered region from another terminal, and refuses another --region", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    await updateConfigFile(file, { gateway: { url: gateway.url, token: "good-token" } });
+    expect((await deploy(home)).error).toBeUndefined();
+    expect((await readConfigFile(file)).aws).toEqual({ account: "111122223333", region: "us-east-1" });
+    process.env.AWS_REGION = "eu-west-3";
+    const again = await deploy(home);
+    expect(again.stderr).toContain(
+      "region us-east-1, as in the last deployment (this terminal's is eu-west-3)",
+    );
+    expect(again.steps).toHaveLength(1);
+    expect(process.env.AWS_REGION).toBe("us-east-1");
+    const moved = await deploy(home, { yes: true, region: "eu-west-3" });
+    expect(moved.stderr).toContain("gsv-dev was deployed to us-east-1, not eu-west-3");
+    expect(moved.steps).toEqual([]);
+  });
+
   const withToken = async () => {
     const home = newFolder();
     const token = { url: gateway.url, token: "good-token" };
