@@ -60,4 +60,35 @@ describe.skipIf(chromiumPath === undefined)("a page with much to show", inBrowse
     await gateway.stream(longAnswer(600));
     expect(await before).toEqual([]);
   });
+
+  it("compares only the end of an answer while it arrives", async () => {
+    await page.goto(`${gateway.url}/#c=code`);
+    await page.waitForSelector("article");
+    const cdp = await context.newCDPSession(page);
+    await cdp.send("Profiler.enable");
+    await cdp.send("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+    const frames = page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          let count = 0;
+          const each = () => {
+            count++;
+            const last = [...document.querySelectorAll("article")].at(-1);
+            if (last?.matches(".reply:not(.open)") && last.querySelectorAll(".part").length > 10)
+              resolve(count);
+            else requestAnimationFrame(each);
+          };
+          each();
+        }),
+    );
+    await gateway.stream(longAnswer(600));
+    const count = await frames;
+    const { result } = await cdp.send("Profiler.takePreciseCoverage");
+    const functions = result
+      .filter(({ url }) => url.startsWith(gateway.url))
+      .flatMap((script) => script.functions);
+    const calls = functions.reduce((sum, { ranges }) => sum + (ranges[0]?.count ?? 0), 0);
+    // When all of it is compared again, it is twice as many.
+    expect(calls / count).toBeLessThan(25_000);
+  });
 });

@@ -1,5 +1,6 @@
 import { lexer, type Token, type Tokens } from "marked";
-import { type ComponentChildren, Fragment, type VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
+import { memoized } from "../parts/memoized.tsx";
 import { CodeBlock } from "./code-block.tsx";
 
 /**
@@ -7,21 +8,18 @@ import { CodeBlock } from "./code-block.tsx";
  * a model wrote is loaded or executed.
  */
 export function markdown(text: string): VNode {
-  return <>{lexer(text).map(block)}</>;
+  return <>{lexer(text).filter(isDrawn).map(block)}</>;
 }
 
-const made = new WeakMap<Token, VNode>();
-
-/** The node of a block. The same token gives the same node, which Preact does not compare again. */
-export function block(token: Token): VNode {
-  const before = made.get(token);
-  if (before) return before;
-  const node = blockNode(token);
-  made.set(token, node);
-  return node;
+/** Whether a block has an element: Preact searches for the place of one that has none, at each frame. */
+export function isDrawn({ type }: Token): boolean {
+  return type !== "space" && type !== "def";
 }
 
-function blockNode(token: Token): VNode {
+/** A block that is drawn once for each token. Preact compares the elements of a growing text again, but not in components. */
+export const Block = memoized<{ token: Token }>(({ token }) => block(token));
+
+function block(token: Token): VNode {
   switch (token.type) {
     case "heading": {
       const { depth, tokens } = token as Tokens.Heading;
@@ -43,9 +41,6 @@ function blockNode(token: Token): VNode {
       return table(token as Tokens.Table);
     case "hr":
       return <hr />;
-    case "space":
-    case "def":
-      return <Fragment />;
     case "html":
       return <p dir="auto">{token.raw.trimEnd()}</p>;
     default: {
