@@ -4,6 +4,7 @@ import { type Dev, startDev } from "../../local/dev/dev.ts";
 import { createCode } from "../../shared/peers/codes.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { textOf } from "../../web/state/entries.ts";
+import { putBytes } from "../../web/wire/large-params.ts";
 import { Outbox, type OutboxMessage } from "../../web/wire/outbox.ts";
 import {
   PageConnection,
@@ -48,6 +49,8 @@ function connect(auth: WireAuth, onToken?: (token: string) => void) {
   const connection = new PageConnection({
     ...{ url: dev.url, auth, onToken, version: "0", clientId: `web-${crypto.randomUUID().slice(0, 8)}` },
     Socket: PageSocket as unknown as SocketClass,
+    // Node.js has no XMLHttpRequest.
+    putFile: (url, file) => putBytes(url, file, "application/octet-stream"),
     timing: { minDelayMs: 10, maxDelayMs: 100, openMs: 5000, probeMs: 500 },
   });
   open.push(connection);

@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
 import type { ConsoleState } from "../state/console-state.ts";
 import type { OutboxFile } from "../wire/outbox.ts";
 import { RecordingBox, VoiceButton } from "./voice-button.tsx";
@@ -85,7 +85,7 @@ export function Composer({ state, draft }: ComposerProps) {
       <ChosenFiles files={files} />
       <RecordingBox recording={recording} onFile={(file) => void state.send("", [asOutboxFile(file)])} />
       <div class="box" hidden={recording.value !== undefined}>
-        <FilePicker add={add} />
+        <FilePicker label="Attach files" icon="attach" add={add} />
         <textarea
           ref={box}
           rows={1}
@@ -100,6 +100,7 @@ export function Composer({ state, draft }: ComposerProps) {
           onPaste={({ clipboardData }) => add(clipboardData?.files ?? [])}
         />
         <StopButton state={state} />
+        {text === "" && isTouched() && <FilePicker label="Take a picture" icon="camera" add={add} isCamera />}
         {text.trim() === "" && files.value.length === 0 ? (
           <VoiceButton recording={recording} fault={fault} />
         ) : (
@@ -120,7 +121,12 @@ function Fault({ text }: { text: string }) {
 
 /** Whether a key sends the message. */
 function isSending({ key, shiftKey, isComposing }: KeyboardEvent): boolean {
-  return key === "Enter" && !shiftKey && !isComposing && !matchMedia("(pointer: coarse)").matches;
+  return key === "Enter" && !shiftKey && !isComposing && !isTouched();
+}
+
+/** Whether this is a phone or tablet. */
+function isTouched(): boolean {
+  return matchMedia("(pointer: coarse)").matches;
 }
 
 function StopButton({ state }: { state: ConsoleState }) {
@@ -185,23 +191,39 @@ function ChosenFiles({ files }: { files: Signal<File[]> }) {
   );
 }
 
-function FilePicker({ add }: { add: (files: Iterable<File>) => void }) {
+interface FilePickerProps {
+  label: string;
+  icon: IconName;
+  add: (files: Iterable<File>) => void;
+  /** A phone opens its camera. */
+  isCamera?: boolean;
+}
+
+function FilePicker({ label, icon, add, isCamera = false }: FilePickerProps) {
   const picker = useRef<HTMLInputElement>(null);
   return (
     <>
       <input
         ref={picker}
         type="file"
-        multiple
+        multiple={!isCamera}
+        accept={isCamera ? "image/*" : undefined}
+        capture={isCamera ? "environment" : undefined}
         hidden
-        aria-label="Files"
+        aria-label={label}
         onChange={({ currentTarget }) => {
           add(currentTarget.files ?? []);
           currentTarget.value = "";
         }}
       />
-      <button type="button" class="round" aria-label="Attach files" onClick={() => picker.current?.click()}>
-        <Icon name="attach" />
+      <button
+        type="button"
+        class="round"
+        aria-label={label}
+        title={label}
+        onClick={() => picker.current?.click()}
+      >
+        <Icon name={icon} />
       </button>
     </>
   );

@@ -52,7 +52,7 @@ const reports: Readonly<Record<string, string>> = {
 };
 
 function UserMessage({ entry, state, source }: EntryProps & { entry: UserEntry }) {
-  const { text, files, origin, at, unsent, runId = "" } = entry;
+  const { text, files, origin, at, unsent } = entry;
   const report = reports[origin];
   if (report !== undefined)
     return (
@@ -89,20 +89,38 @@ function UserMessage({ entry, state, source }: EntryProps & { entry: UserEntry }
             Edit
           </button>
         )}
-        {unsent === "waiting" && <span>waiting to be sent</span>}
-        {typeof unsent === "object" && (
-          <>
-            <span class="failure">Not sent: {unsent.refused} </span>
-            <button type="button" class="quiet" onClick={() => state.retry(runId)}>
-              Send again
-            </button>
-            <button type="button" class="quiet" onClick={() => state.discard(runId)}>
-              Discard
-            </button>
-          </>
-        )}
+        {unsent && <Unsent {...unsent} runId={entry.runId ?? ""} state={state} />}
       </footer>
     </article>
+  );
+}
+
+interface UnsentProps {
+  uploaded?: number;
+  refused?: string;
+  runId: string;
+  state: ConsoleState;
+}
+
+/** Why a message is not sent yet, and what the user can do. */
+function Unsent({ uploaded, refused, runId, state }: UnsentProps) {
+  if (refused !== undefined)
+    return (
+      <>
+        <span class="failure">Not sent: {refused} </span>
+        <button type="button" class="quiet" onClick={() => state.retry(runId)}>
+          Send again
+        </button>
+        <button type="button" class="quiet" onClick={() => state.discard(runId)}>
+          Discard
+        </button>
+      </>
+    );
+  if (uploaded === undefined) return <span>waiting to be sent</span>;
+  return (
+    <label class="upload">
+      uploading <progress value={uploaded} /> {Math.floor(uploaded * 100)} %
+    </label>
   );
 }
 

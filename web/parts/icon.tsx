@@ -6,6 +6,7 @@ const paths = {
   down: "M6 9l6 6 6-6",
   close: "M6 6l12 12M18 6L6 18",
   microphone: "M12 4a3 3 0 013 3v5a3 3 0 01-6 0V7a3 3 0 013-3zM6 11v1a6 6 0 0012 0v-1M12 18v3",
+  camera: "M4 8h3l2-3h6l2 3h3v11H4zM12 10a3 3 0 110 6 3 3 0 010-6",
   plus: "M12 5v14M5 12h14",
   chat: "M5 5h14a2 2 0 012 2v8a2 2 0 01-2 2h-7l-5 4v-4H5a2 2 0 01-2-2V7a2 2 0 012-2z",
   inbox: "M3 13l3-8h12l3 8v6H3zM3 13h5l1.5 3h5L16 13h5",

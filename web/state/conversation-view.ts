@@ -282,10 +282,10 @@ export class ConversationView {
   }
 }
 
-function shownMessage({ runId, text, files, at, refused }: OutboxMessage): UserEntry {
+function shownMessage({ runId, text, files, at, uploaded, refused }: OutboxMessage): UserEntry {
   return {
     ...{ kind: "user", key: runId, runId, at, text, origin: "client" },
     files: files.map(({ filename, blob }) => ({ name: filename, mimeType: blob.type, blob })),
-    unsent: refused === undefined ? "waiting" : { refused },
+    unsent: refused === undefined ? { uploaded } : { refused },
   };
 }

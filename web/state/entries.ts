@@ -33,8 +33,11 @@ export interface UserEntry extends OfEntry {
   runId?: string;
   /** Its number in the conversation, once it is stored. */
   seq?: number;
-  /** Not accepted by the gateway yet: waiting for a connection or an earlier message, or refused. */
-  unsent?: "waiting" | { refused: string };
+  /**
+   * Not accepted by the gateway yet: refused, or waiting for a connection, an earlier message, or its files. `uploaded`: the
+   * share of these that is sent.
+   */
+  unsent?: { uploaded?: number; refused?: string };
 }
 
 export interface ReplyEntry extends OfEntry {

@@ -17,6 +17,8 @@ export interface OutboxMessage {
   files: OutboxFile[];
   /** Epoch ms. */
   at: number;
+  /** While its files are uploaded: the share of their bytes that is sent. */
+  uploaded?: number;
   /** Why the gateway refused it. It is sent again only when the user asks for it. */
   refused?: string;
 }
@@ -102,17 +104,25 @@ export class Outbox {
 
   async #deliver(message: OutboxMessage): Promise<void> {
     const { runId, sessionKey, text, files } = message;
+    const sent = files.map(() => 0);
+    const progress = (index: number, bytes: number) => {
+      sent[index] = bytes;
+      message.uploaded = Math.min(1, sum(sent) / sum(files.map(({ blob }) => blob.size)));
+      this.#tell();
+    };
     try {
       // An upload is valid for one request on one connection.
       const media = await Promise.all(
-        files.map(async ({ type, filename, blob }) => ({
+        files.map(async ({ type, filename, blob }, index) => ({
           ...{ type, filename, mimeType: blob.type || "application/octet-stream" },
-          dataRef: await this.#connection.upload(blob),
+          dataRef: await this.#connection.upload(blob, (bytes) => progress(index, bytes)),
         })),
       );
       await this.#connection.request("chat.send", { sessionKey, message: text, media, runId });
       await this.remove(runId);
     } catch (error) {
+      delete message.uploaded;
+      this.#tell();
       const refusal = error instanceof WireError ? error : new WireError(0, String(error));
       // Without a connection it is sent again as soon as there is one.
       if (refusal.code === notConnected().code) return;
@@ -128,4 +138,8 @@ export class Outbox {
   #tell(): void {
     this.#changed([...this.#messages]);
   }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
 }

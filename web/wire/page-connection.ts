@@ -2,7 +2,7 @@ import type { Events } from "../../shared/protocol/events.ts";
 import type { EventFrame, Frame, ResponseFrame } from "../../shared/protocol/frames.ts";
 import type { Method, ParamsInput } from "../../shared/protocol/methods.ts";
 import type { HelloOk, Results } from "../../shared/protocol/results.ts";
-import { fetchFrame, maxMessageBytes, putBytes } from "./large-params.ts";
+import { fetchFrame, maxMessageBytes, putBytes, putFile } from "./large-params.ts";
 import { notConnected, WireError } from "./wire-error.ts";
 
 /** `refused` and `replaced` are final: the page must not connect again by itself. */
@@ -51,6 +51,8 @@ export interface WireOptions {
   clientId: string;
   version: string;
   Socket?: SocketClass;
+  /** Default: that of a browser. */
+  putFile?: typeof putFile;
   timing?: Partial<WireTiming>;
 }
 
@@ -151,10 +153,14 @@ export class PageConnection {
     return (await this.#call(socket, method, params, timeoutMs)) as Results[M];
   }
 
-  /** Uploads an attachment. Returns its `dataRef`, valid for one request on this connection. @throws as `request` */
-  async upload(file: Blob): Promise<string> {
+  /**
+   * Uploads an attachment. Returns its `dataRef`, valid for one request on this connection.
+   * @param onSent called with the number of its bytes that are sent
+   * @throws as `request`
+   */
+  async upload(file: Blob, onSent: (bytes: number) => void): Promise<string> {
     const { ref, url } = await this.request("payload.upload", { bytes: file.size, kind: "media" });
-    await putBytes(url, file, "application/octet-stream");
+    await (this.#options.putFile ?? putFile)(url, file, onSent);
     return ref;
   }
 
