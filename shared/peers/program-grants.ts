@@ -20,6 +20,8 @@ const renewalMs = 90 * 86_400_000;
 
 const codeLength = 8;
 
+const isUnanswered = all(exists("wait"), absent("approved"), absent("denied"));
+
 /** A program's request for access. */
 export interface GrantRequest {
   clientId: string;
@@ -71,14 +73,14 @@ async function readOpen(table: Pick<Table, "get">, typed: string, now: number): 
   return item && now < Number(item.until) ? item : undefined;
 }
 
-/** What an open request asks for. @throws PeerError 404 */
+/** What a request asks for that is open, and was not denied. @throws PeerError 404 */
 export async function readRequest(
   table: Pick<Table, "get">,
   typed: string,
   now: number,
 ): Promise<ProgramAsking> {
   const item = await readOpen(table, typed, now);
-  if (!item) throw unknownCode();
+  if (!item || item.denied !== undefined) throw unknownCode();
   const { clientName, clientId, redirectUri, scopes, until, approved } = item;
   return {
     name: String(clientName),
@@ -107,11 +109,28 @@ export async function approveRequest(
       code.badRequest,
       `scopes: it asks for ${asking.scopes.join(" and ")}, and for no other`,
     );
-  const isOpen = all(exists("wait"), absent("approved"));
-  if (!(await succeeds(table.update(requestKey(typed), [set("approved", approved)], isOpen))))
-    throw new PeerError(code.conflict, "this request was approved already");
+  if (!(await succeeds(table.update(requestKey(typed), [set("approved", approved)], isUnanswered))))
+    throw answeredAlready();
   return { ...asking, scopes: approved, approved: true };
 }
+
+/**
+ * Denies a request: its code ends, and the browser tells the program so.
+ * @throws PeerError 404; 409 for a request that was approved already
+ */
+export async function denyRequest(
+  table: Pick<Table, "get" | "update">,
+  typed: string,
+  now: number,
+): Promise<ProgramAsking> {
+  const asking = await readRequest(table, typed, now);
+  if (!(await succeeds(table.update(requestKey(typed), [set("denied", true)], isUnanswered))))
+    throw answeredAlready();
+  return asking;
+}
+
+/** What the browser brings back to the program: an authorization code, or an error of OAuth. */
+type ForProgram = Pick<GrantRequest, "redirectUri" | "state"> & ({ code: string } | { error: string });
 
 /**
  * The authorization code of a request, once it is approved. Each call makes another one, and ends the one before.
@@ -122,16 +141,18 @@ export async function collectCode(
   table: Pick<Table, "get" | "update">,
   { code: typed, secret }: { code: string; secret: string },
   now: number,
-): Promise<(Pick<GrantRequest, "redirectUri" | "state"> & { code: string }) | "waiting" | "unknown"> {
+): Promise<ForProgram | "waiting" | "unknown"> {
   const item = await readOpen(table, typed, now);
   if (!item || item.wait !== hashOf(secret)) return "unknown";
+  const state = item.state === undefined ? {} : { state: String(item.state) };
+  const back = { redirectUri: String(item.redirectUri), ...state };
+  if (item.denied !== undefined) return { ...back, error: "access_denied" };
   if (item.approved === undefined) return "waiting";
   const own = randomSecret();
   const steps = [set("codeHash", hashOf(own))];
   if (!(await succeeds(table.update(requestKey(typed), steps, equal("wait", hashOf(secret))))))
     return "unknown";
-  const state = item.state === undefined ? {} : { state: String(item.state) };
-  return { redirectUri: String(item.redirectUri), code: `${String(item.sk)}.${own}`, ...state };
+  return { ...back, code: `${String(item.sk)}.${own}` };
 }
 
 /**
@@ -202,6 +223,10 @@ function newTokens(id: string, scopes: Scope[], now: number) {
     scopes,
   };
   return { fields, tokens };
+}
+
+function answeredAlready(): PeerError {
+  return new PeerError(code.conflict, "this request was answered already; `gsv token revoke` ends an access");
 }
 
 function unknownCode(): PeerError {

@@ -13,6 +13,7 @@ export const deviceParams = {
     code: requestCode,
     scopes: v.optional(v.pipe(v.array(v.picklist(["mcp", "mcp:nodes"])), v.minLength(1))),
   }),
+  "program.deny": v.object({ code: requestCode }),
   "code.create": v.optional(
     v.object({
       scopes: v.optional(v.pipe(v.array(v.picklist(deviceScopes)), v.minLength(1))),

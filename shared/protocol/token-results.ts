@@ -46,6 +46,7 @@ export interface ProgramAsking {
 export interface TokenResults {
   "program.get": ProgramAsking;
   "program.approve": ProgramAsking;
+  "program.deny": ProgramAsking;
   "code.create": PairingCode;
   /** `current`: the caller's own. */
   "device.list": { devices: (ListedToken & { current?: true })[] };

@@ -293,6 +293,23 @@ describe("a request", () => {
     });
   });
 
+  it("that is denied is never approved, which the program learns; of ten answers at once one counts", async () => {
+    const { code, next } = await pageAt((await beginByHand()).url);
+    const client = await openClient(served.dev.url, served.dev.token, "client");
+    expect(await client.request("program.deny", { code })).toMatchObject({ error: { code: 403 } });
+    await client.close();
+    expect(await owner.call("program.deny", { code })).toMatchObject({ name: "By hand", approved: false });
+    for (const method of ["program.get", "program.approve", "program.deny"] as const)
+      expect(await owner.request(method, { code })).toMatchObject({ error: { code: 404 } });
+    const { searchParams } = new URL((await get(next)).headers.get("location") ?? "");
+    expect(Object.fromEntries(searchParams)).toEqual({ error: "access_denied", state: "s&1", iss: origin });
+    const other = await pageAt((await beginByHand()).url);
+    const answer = (index: number) =>
+      owner.request(index % 2 === 0 ? "program.deny" : "program.approve", { code: other.code });
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => answer(index)));
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+  });
+
   it.each([
     ["no PKCE", { code_challenge: "" }, "invalid_request"],
     ["a plain challenge", { code_challenge_method: "plain" }, "invalid_request"],

@@ -213,6 +213,7 @@ const attempts: Record<string, Attempt> = {
     ...{ channel, senderId: "nobody", owner: true },
   }),
   "let a program in (`program.approve`)": byDevice("program.approve", { code: "aaaa-bbbb" }),
+  "refuse a program (`program.deny`)": byDevice("program.deny", { code: "aaaa-bbbb" }),
   "log in at a server of tools (`mcp.login`)": byDevice("mcp.login", { name: "none" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
   "copy a conversation (`session.fork`)": method("session.fork", {

@@ -286,6 +286,7 @@ export const methodCalls: Record<Method, (facts: Facts) => Call[]> = {
   "device.revoke": () => [{ params: { id: "nobody" } }],
   "program.get": () => [{ params: { code: "aaaa-bbbb" } }],
   "program.approve": () => [{ params: { code: "aaaa-bbbb" } }],
+  "program.deny": () => [{ params: { code: "aaaa-bbbb" } }],
   "token.create": () => [{ params: { name: "another" } }],
   "token.revoke": ({ tokenId: id }) => [{ params: { id } }],
   "node.forget": () => [{ params: { nodeId: "laptop" } }],

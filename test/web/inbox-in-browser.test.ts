@@ -134,7 +134,8 @@ describe.skipIf(chromiumPath === undefined)("the inbox in a browser", inBrowser,
     await shows("Approved.");
     await lookUp(denied);
     await house.page.getByRole("button", { name: "Deny" }).click();
-    await shows("Denied.");
+    await shows("Denied. Its code has ended.");
+    await expect(readRequest(table, denied, Date.now())).rejects.toMatchObject({ code: 404 });
     const stored = async (code: string) =>
       (await table.get({ pk: "OAUTH", sk: code.replace("-", "") }))?.approved;
     expect(await Promise.all([whole, less, denied].map(stored))).toEqual([

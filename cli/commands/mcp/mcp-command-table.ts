@@ -57,6 +57,12 @@ export const mcpCommand: CommandEntry = {
       load: async () => (await import("./program-commands.ts")).approveProgram,
     },
     {
+      name: "deny <code>",
+      summary: "refuse a program that asks to use the agent; its code ends",
+      examples: ["mcp deny k7m2-pq9x"],
+      load: async () => (await import("./program-commands.ts")).denyProgram,
+    },
+    {
       name: "config <program>",
       summary: "what to paste so that claude, cursor or codex uses the agent",
       examples: ["mcp config claude", "mcp config cursor --json"],

@@ -34,6 +34,12 @@ export const approveProgram: Action = async (context, { args: [code = ""], optio
   context.print(approved, "approved; the browser returns to the program. `gsv token list` shows its token");
 };
 
+export const denyProgram: Action = async (context, { args: [code = ""] }) => {
+  const gateway = await context.gateway();
+  const denied = await gateway.request("program.deny", { code });
+  context.print(denied, `denied: ${showHidden(denied.name)}. Its code has ended`);
+};
+
 function isProgramScope(scope: string): scope is ProgramScope {
   return programScopes.some((one) => one === scope);
 }

@@ -162,7 +162,8 @@ async function wait(
   const found = await collectCode(table, { code, secret }, now());
   if (found === "unknown") return faultPage("It has ended. Begin again in the program.");
   if (found === "waiting") return stillWaiting(table, code, `/oauth/wait?${query}`, now());
-  return redirect(found.redirectUri, { code: found.code, state: found.state, iss: origin });
+  const { redirectUri, ...answer } = found;
+  return redirect(redirectUri, { ...answer, iss: origin });
 }
 
 async function stillWaiting(

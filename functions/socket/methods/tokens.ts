@@ -1,5 +1,5 @@
 import { createCode } from "../../../shared/peers/codes.ts";
-import { approveRequest, readRequest } from "../../../shared/peers/program-grants.ts";
+import { approveRequest, denyRequest, readRequest } from "../../../shared/peers/program-grants.ts";
 import { connectionsOf, listPeers, modes } from "../../../shared/peers/registry.ts";
 import { createToken, listTokens, revokeToken } from "../../../shared/peers/tokens.ts";
 import { deviceScopes } from "../../../shared/protocol/devices.ts";
@@ -10,7 +10,7 @@ import type { Gateway, MethodTable } from "../gateway.ts";
 import { endRevoked } from "../socket-lifecycle.ts";
 
 type TokenMethod = "token.create" | "token.list" | "token.standing" | "token.revoke";
-type ProgramMethod = "program.get" | "program.approve";
+type ProgramMethod = "program.get" | "program.approve" | "program.deny";
 type DeviceMethod = "code.create" | "device.list" | "device.revoke";
 
 /** Age from which a token with the scope admin is reported, in milliseconds. One that expires is never this old. */
@@ -27,6 +27,12 @@ export const programMethods: Pick<MethodTable, ProgramMethod> = {
     scope: "admin",
     forDevices: true,
     handle: ({ table, now }, params) => approveRequest(table, params.code, params.scopes, now()),
+  },
+  "program.deny": {
+    modes: ["client"],
+    scope: "admin",
+    forDevices: true,
+    handle: ({ table, now }, params) => denyRequest(table, params.code, now()),
   },
 };
 

@@ -137,6 +137,7 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "mcp.remove": { ok: true, removed: true },
   "program.get": program,
   "program.approve": program,
+  "program.deny": program,
   "tools.list": { tools: [{ name: hostile, description: hostile, inputSchema: { type: "object" } }] },
   "tool.invoke": { result: { content: hostile } },
   "logs.get": { nodeId: hostile, lines: [hostile], count: 1, truncated: true },

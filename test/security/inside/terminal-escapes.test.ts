@@ -85,6 +85,7 @@ const given: Record<string, string[]> = {
   "mcp probe": ["evil"],
   "mcp remove": ["evil"],
   "mcp approve": ["evil", "--yes"],
+  "mcp deny": ["evil"],
 };
 
 /** Commands that show no text of others. */

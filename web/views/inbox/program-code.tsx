@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ProgramAsking } from "../../../shared/protocol/token-results.ts";
 import { showHidden } from "../../chat/shown-text.ts";
-import { timeText } from "../../parts/durations.ts";
 import { Fault } from "../../parts/fault.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import type { ConsoleState } from "../../state/console-state.ts";
@@ -34,6 +33,11 @@ export function ProgramCode({ state }: { state: ConsoleState }) {
       await state.connection.request("program.approve", { code, scopes });
       end("Approved. The program continues by itself.");
     });
+  const deny = () =>
+    act(async () => {
+      await state.connection.request("program.deny", { code });
+      end("Denied. Its code has ended.");
+    });
   return (
     <section class="group" aria-label="Pair a program">
       <h2>Pair a program</h2>
@@ -59,14 +63,7 @@ export function ProgramCode({ state }: { state: ConsoleState }) {
       <p class="note" role="status">
         {outcome.value}
       </p>
-      {asking.value && (
-        <Asking
-          asking={asking.value}
-          isBusy={isBusy.value}
-          approve={approve}
-          deny={(until) => end(`Denied. Its code ends at ${timeText(until)}.`)}
-        />
-      )}
+      {asking.value && <Asking asking={asking.value} isBusy={isBusy.value} approve={approve} deny={deny} />}
     </section>
   );
 }
@@ -76,11 +73,11 @@ interface AskingProps {
   isBusy: boolean;
   /** Without scopes: with all that it asks for. */
   approve: (scopes?: "mcp"[]) => void;
-  deny: (until: number) => void;
+  deny: () => void;
 }
 
 function Asking({ asking, isBusy, approve, deny }: AskingProps) {
-  const { name, redirectUri, scopes, until } = asking;
+  const { name, redirectUri, scopes } = asking;
   const shown = showHidden(name);
   return (
     <section class="card item" aria-label={`${shown} asks for access`}>
@@ -107,7 +104,7 @@ function Asking({ asking, isBusy, approve, deny }: AskingProps) {
             Approve only mcp
           </button>
         )}
-        <button type="button" disabled={isBusy} onClick={() => deny(until)}>
+        <button type="button" disabled={isBusy} onClick={deny}>
           Deny
         </button>
       </div>

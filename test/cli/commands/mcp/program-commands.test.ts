@@ -55,6 +55,20 @@ describe("gsv mcp approve", () => {
   });
 });
 
+describe("gsv mcp deny", () => {
+  it("ends the code, once", async () => {
+    const { code } = await ask();
+    const { stdout } = await run("deny", code, "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ clientId: "gsvc_x", approved: false });
+    await expect(readRequest(dev.cloud.world.table, code, Date.now())).rejects.toMatchObject({ code: 404 });
+    expect((await run("deny", code)).stderr).toContain("no request with this code");
+    const { code: another } = await ask();
+    const shown = (await run("deny", another)).stdout;
+    expect(shown).toMatch(/^denied: Editor.*Its code has ended/);
+    expect(shown).not.toContain("\u001b[2J");
+  });
+});
+
 describe("gsv mcp config", () => {
   it.each([
     ["claude", (url: string) => `claude mcp add --transport http gsv ${url}`],
