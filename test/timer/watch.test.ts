@@ -4,17 +4,23 @@ import { createWebhookHandler } from "../../functions/webhook/webhook-handler.ts
 import { setLogOutput } from "../../shared/runtime/log.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import type { Table, TimerEvent, World } from "../../shared/world/world.ts";
+import { recordedRun } from "../bench/deployed/idle-cost.ts";
 import { type State, startState } from "../support/state.ts";
 
 const minute = 60_000;
-const context = { awsRequestId: "c6af9ac6", getRemainingTimeInMillis: () => 60_000 } as never;
+const context = {
+  awsRequestId: "c6af9ac6-594e-3d37-aa40-3a07efc2b4a5",
+  getRemainingTimeInMillis: () => 60_000,
+} as never;
 
 let state: State;
 let restore: () => void;
+let logged: string[];
 let clock = Date.UTC(2026, 10, 22);
 beforeEach(async () => {
   state = await startState();
-  restore = setLogOutput(() => {});
+  logged = [];
+  restore = setLogOutput((line) => void logged.push(line));
 });
 afterEach(async () => {
   restore();
@@ -68,6 +74,15 @@ describe("the watch", () => {
     await expect(fire({ kind: "watch" })).rejects.toThrow(
       "the webhook function was invoked more than ten times",
     );
+  });
+
+  it("an idle sweep logs as little as the bill of an idle month counts", async () => {
+    await fire({ kind: "sweep" });
+    // The first one may begin an upgrade.
+    logged.length = 0;
+    await fire({ kind: "sweep" });
+    expect(logged).toHaveLength(3);
+    expect(Buffer.byteLength(`${logged.join("\n")}\n`)).toBeLessThanOrEqual(recordedRun.log_bytes);
   });
 
   it("fails after the sweep found a session that an agent left", async () => {

@@ -8,6 +8,7 @@ import { collectMarks } from "../timing.ts";
 import { type BundledStack, startBundledStack } from "./bundled-stack.ts";
 import { costOf1000Turns } from "./cost.ts";
 import { type BilledTemplate, idleCostPerMonth } from "./idle-cost.ts";
+import { measureIdleRun } from "./idle-run.ts";
 
 /**
  * Turns of a session before the measured one. A plain turn is priced: after 55, its item has the maximum number of
@@ -32,10 +33,12 @@ export async function countAwsCalls(bundles: string, model: Forked) {
   const meta_bytes = await stack.metaBytes("agent:main:counted-plain");
   await driver.close();
   await stack.close();
+  const idle_run = await measureIdleRun(bundles);
   return {
     aws_calls: { turn: plain.counted, tool_turn: tool.counted },
     cost_per_1000_turns_usd: costOf1000Turns({ ...plain, metaBytes: meta_bytes }),
-    idle_cost_per_month_usd: idleCostPerMonth(templateOver(bundles)),
+    idle_run,
+    idle_cost_per_month_usd: idleCostPerMonth(templateOver(bundles), idle_run),
     meta_bytes,
   };
 }

@@ -1,10 +1,11 @@
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import { metaKey } from "../../../shared/session/state.ts";
 import { type Cloud, startCloud } from "../../aws/emulators/cloud.ts";
-import { startProcessHost } from "../../aws/emulators/lambda/process-host.ts";
+import { type ProcessHost, startProcessHost } from "../../aws/emulators/lambda/process-host.ts";
 import { standingAdmin } from "../../support/standing-admin.ts";
 import type { Address } from "../driver.ts";
 import { makeFolder } from "../processes/children.ts";
+import { usageOf } from "../processes/process-usage.ts";
 import { bundleIn } from "./bundles.ts";
 import { type SeenCall, startProxy } from "./latency.ts";
 
@@ -16,6 +17,10 @@ export interface BundledStack extends Address {
   durations: Record<string, number[]>;
   /** Bytes that the functions have logged. */
   logged: { bytes: number };
+  /** Invokes a function. @throws FunctionError */
+  fire(name: string, event: unknown): Promise<unknown>;
+  /** CPU time of a function's living instances since their start, ms. */
+  cpuMs(name: string): number;
   /** Size of a session's META item as JSON, bytes. */
   metaBytes(sessionKey: string): Promise<number>;
   close(): Promise<void>;
@@ -44,15 +49,16 @@ export async function startBundledStack(options: BundledStackOptions): Promise<B
   const durations: Record<string, number[]> = {};
   const logged = { bytes: 0 };
   const proxies = await startProxies(calls);
+  let host: ProcessHost | undefined;
   const cloud = await startCloud({
     dir: makeFolder(options.name),
     host: (env, log) =>
-      startProcessHost({
+      (host = startProcessHost({
         env: proxies.redirect(env),
         log,
         entry: (name) => bundleIn(options.bundles, name),
         maxInstances: options.maxInstances,
-      }),
+      })),
     log: (_name, text) => {
       logged.bytes += Buffer.byteLength(text);
       noteDuration(durations, text);
@@ -66,6 +72,8 @@ export async function startBundledStack(options: BundledStackOptions): Promise<B
     calls,
     durations,
     logged,
+    fire: (name, event) => cloud.fire(name, event),
+    cpuMs: (name) => (host?.pids(name) ?? []).reduce((sum, pid) => sum + usageOf(pid).cpuMs, 0),
     async metaBytes(key) {
       const meta = await openDynamoDBTable(cloud.table).get(metaKey(key));
       return Buffer.byteLength(JSON.stringify(meta));

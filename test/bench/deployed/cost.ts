@@ -1,5 +1,6 @@
 import { memoryMegabytes } from "../../../infra/stack.ts";
 import { round } from "../figures.ts";
+import { initSeconds } from "./idle-cost.ts";
 import type { SeenCall } from "./latency.ts";
 import { prices } from "./prices.ts";
 
@@ -73,6 +74,12 @@ export function costOf1000Turns({ calls, ms, logBytes, metaBytes }: Turn) {
   return {
     ...turn,
     each_more_listening_client: round(listener * 1000, 4),
+    // An instance starts, or reads the provider's key again, which it keeps for a minute.
+    each_cold_start: round(
+      1000 * initSeconds * (memoryGb.socket + memoryGb.agent) * prices.lambdaGbSecond,
+      4,
+    ),
+    each_read_of_a_key: round(1000 * prices.kmsCall, 4),
     each_more_second_of_answer: perThousand(answerSecond).total,
   };
 }

@@ -9,6 +9,8 @@ export const prices = {
   /** DynamoDB on demand: a write unit (1 KB), a read unit (4 KB strongly consistent). */
   dynamodbWrite: 0.625 / 1e6,
   dynamodbRead: 0.125 / 1e6,
+  /** KMS: a call with a symmetric key, such as the decryption of an SSM parameter. */
+  kmsCall: 0.03 / 10_000,
   /** S3 standard: put, copy, post and list; get and others. */
   s3Put: 0.005 / 1000,
   s3Get: 0.0004 / 1000,

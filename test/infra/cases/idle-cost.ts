@@ -37,6 +37,7 @@ export function idleCostCases(): void {
 
   it.each([
     ["a resource that is paid by the month", "AWS::KMS::Key", {}, /Another \(AWS::KMS::Key\) is not known/],
+    ["a key of KMS", "AWS::SNS::Topic", { KmsMasterKeyId: "alias/own" }, /KmsMasterKeyId/],
     ["a table paid by the hour", "AWS::DynamoDB::GlobalTable", { BillingMode: "PROVISIONED" }, /by the hour/],
     ["logs without a retention limit", "AWS::Logs::LogGroup", {}, /no retention limit/],
   ])("%s is found", (_, type, properties, fault) => {

@@ -106,6 +106,11 @@ export class FunctionInstance {
     return value;
   }
 
+  /** The process's id; undefined if it did not start. */
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
   /** Kills the process. */
   kill(): void {
     this.child.kill("SIGKILL");

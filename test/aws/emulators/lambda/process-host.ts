@@ -31,6 +31,8 @@ export interface ProcessHostOptions {
 export interface ProcessHost extends FunctionHost {
   /** Living instances of a function, or of all of them. */
   instances(name?: string): number;
+  /** The process ids of a function's living instances. */
+  pids(name: string): number[];
   /**
    * Kills the instances of one or all functions with SIGKILL. Their invocations fail. Returns the number of
    * instances.
@@ -123,6 +125,7 @@ export function startProcessHost(options: ProcessHostOptions): ProcessHost {
       }
     },
     instances: (name) => living(name).length,
+    pids: (name) => living(name).flatMap(({ pid }) => pid ?? []),
     kill(name) {
       const instances = living(name);
       for (const instance of instances) instance.kill();
