@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { joinOrigins } from "../../shared/origins/origins.ts";
 import { nodeToolName } from "../../shared/peers/nodes.ts";
 import { type Message, textOf } from "../../shared/protocol/messages.ts";
-import { log } from "../../shared/runtime/log.ts";
+import { correlate, log } from "../../shared/runtime/log.ts";
 import type { ExecTask, InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
@@ -79,7 +79,9 @@ async function nextStepOf(
   peers: ConnectedPeers,
   timeLeft: () => number,
 ): Promise<Next> {
-  const { run, compacting, clearFrom, extracting, resetting } = writer.state;
+  const { run, compacting, clearFrom, extracting, resetting, inbox } = writer.state;
+  const runId = run?.runId ?? inbox[0]?.id;
+  if (runId !== undefined) correlate(runId);
   if (compacting) {
     await compactStep(agent, writer, compacting);
     return "continue";

@@ -109,7 +109,7 @@ async function checkSession(timer: Timer, sessionKey: string, onLeft: () => void
     if (state && !state.run && state.inbox.length === 0) await unlistIdle(table, sessionKey, now());
     return false;
   }
-  log("sweep.wake", { sessionKey });
+  log("sweep.wake", { sessionKey, runId: state.run?.runId });
   onLeft();
   await wake(sessionKey);
   return true;

@@ -49,6 +49,7 @@ export function createTimerHandler(world: World) {
   };
   return wrapHandler<TimerEvent, void>("timer", fireEvent, {
     fields: ({ kind }) => ({ kind }),
+    run: (event) => ("runId" in event ? event.runId : undefined),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { AnswerResult, Approval, ApprovalAnswer } from "../protocol/approvals.ts";
 import { code, PeerError } from "../protocol/errors.ts";
+import { correlate } from "../runtime/log.ts";
 import { dueSteps } from "../session/due.ts";
 import { readSession } from "../session/sessions.ts";
 import { metaKey, needsAgent, type SessionState, toState } from "../session/state.ts";
@@ -26,6 +27,7 @@ export async function answerRequest(
       code.notFound,
       `there is no request ${id}; \`gsv approvals list\` shows the open ones`,
     );
+  correlate(approval.runId);
   if (hash !== undefined && hash !== approval.hash)
     throw new PeerError(code.conflict, `hash: request ${id} is about something else; look at it again`);
   const scopes = scopesOf(approval);

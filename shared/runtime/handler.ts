@@ -1,6 +1,7 @@
+import { injectLambdaContext } from "@aws-lambda-powertools/logger/middleware";
 import middy, { type Request } from "@middy/core";
 import type { Context } from "aws-lambda";
-import { type LogFields, log, logError } from "./log.ts";
+import { correlate, type LogFields, log, logError, withLogger } from "./log.ts";
 
 /** Watches the invocations of one warm function. */
 export interface InvocationWatch {
@@ -11,6 +12,8 @@ export interface InvocationWatch {
 interface Options<Event, Result> {
   /** Fields of the log lines at the start and end of an invocation. */
   fields(event: Event): LogFields;
+  /** The run that the event is about, if it says so. Code that learns it later calls `correlate`. */
+  run?(event: Event): string | undefined;
   /**
    * The result when the handler throws. Without it the error reaches Lambda, which retries asynchronous
    * events.
@@ -21,8 +24,8 @@ interface Options<Event, Result> {
 }
 
 /**
- * Wraps a function's handler: logs one line at the start and one with the duration at the end; logs errors in
- * full and maps them with `onError`. Notifies the watch of each end.
+ * Wraps a function's handler: puts the invocation's fields on every log line; logs one line at the start and one with the
+ * duration at the end; logs errors in full and maps them with `onError`. Notifies the watch of each end.
  */
 export function wrapHandler<Event, Result>(
   name: string,
@@ -31,29 +34,31 @@ export function wrapHandler<Event, Result>(
 ): (event: Event, context: Context) => Promise<Result> {
   type Invocation = Request<Event, Result>;
   const startedAt = new WeakMap<Context, number>();
-  const fields = ({ event, context }: Invocation) => ({
-    requestId: context.awsRequestId,
-    ...options.fields(event),
-  });
-  const { onError, watch } = options;
-  const wrapped = middy<Event, Result>()
-    .use({
-      before(request: Invocation) {
-        startedAt.set(request.context, Date.now());
-        log(`${name}.in`, fields(request));
-      },
-      async after(request: Invocation) {
-        const ms = Date.now() - (startedAt.get(request.context) ?? Date.now());
-        log(`${name}.out`, { ...fields(request), ms });
-        await watch?.ended();
-      },
-      async onError(request: Invocation) {
-        logError(`${name}.failed`, request.error, fields(request));
-        await watch?.ended();
-        if (onError) request.response = onError(request.error, request.event);
-      },
-    })
-    .handler((event: Event, context: Context) => handle(event, context));
-  const promised: (event: Event, context: Context) => Promise<Result> = wrapped;
-  return (event, context) => promised(event, context);
+  const { fields, run, onError, watch } = options;
+  const lines = {
+    before({ event, context }: Invocation) {
+      startedAt.set(context, Date.now());
+      const runId = run?.(event);
+      if (runId !== undefined) correlate(runId);
+      log(`${name}.in`, fields(event));
+    },
+    async after({ event, context }: Invocation) {
+      const ms = Date.now() - (startedAt.get(context) ?? Date.now());
+      log(`${name}.out`, { ...fields(event), ms });
+      await watch?.ended();
+    },
+    async onError(request: Invocation) {
+      logError(`${name}.failed`, request.error, fields(request.event));
+      await watch?.ended();
+      if (onError) request.response = onError(request.error, request.event);
+    },
+  };
+  return (event, context) =>
+    withLogger((logger) => {
+      const wrapped: (event: Event, context: Context) => Promise<Result> = middy<Event, Result>()
+        .use(injectLambdaContext(logger, { resetKeys: true }))
+        .use(lines)
+        .handler((event: Event, context: Context) => handle(event, context));
+      return wrapped(event, context);
+    });
 }

@@ -1,7 +1,7 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { StoredMedia } from "../protocol/messages.ts";
 import type { ChatSendResult, FoundDirectives } from "../protocol/results.ts";
-import { log } from "../runtime/log.ts";
+import { correlate, log } from "../runtime/log.ts";
 import { type CommandContext, runCommand, statusText } from "./commands/commands.ts";
 import { type Directives, parseDirectives } from "./commands/directives.ts";
 import { directiveRefusal } from "./commands/guest-rights.ts";
@@ -52,6 +52,7 @@ export async function submitMessage(
   sessionKey: string,
   incoming: Incoming,
 ): Promise<IntakeReply> {
+  correlate(incoming.id);
   const command = parseCommand(incoming.text);
   if (command) {
     const reply = await runCommand(intake, sessionKey, incoming.id, command, incoming.writer);

@@ -4,7 +4,7 @@ import type { PeerRecord } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { toolCallsOf } from "../../../shared/protocol/messages.ts";
 import type { Receipt } from "../../../shared/protocol/results.ts";
-import { log, logError } from "../../../shared/runtime/log.ts";
+import { correlate, log, logError } from "../../../shared/runtime/log.ts";
 import { type CallAddress, decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { type CallOutcome, recordResult } from "../../../shared/session/calls.ts";
 import { toolResultEvent, toResultMessage } from "../../../shared/session/result-message.ts";
@@ -55,6 +55,7 @@ export async function acceptResult(
 ): Promise<Receipt> {
   const address = decodeCallAddress(callId);
   if (address) {
+    correlate(address.runId);
     const running = runningCommand(outcome);
     if (running !== undefined) await recordCommand(gateway, nodeId, callId, address, running);
     const recorded = await recordResult(gateway, address, nodeId, outcome, gateway.now());

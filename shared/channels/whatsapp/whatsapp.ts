@@ -90,7 +90,7 @@ export function isMetaSigned(
 function isStale({ accountId }: ChannelAccount, message: InboundMessage, now: number): boolean {
   const { eventId, timestamp } = message;
   if (!isPastReceipt(timestamp, now)) return false;
-  log("whatsapp.stale", { accountId, eventId, timestamp });
+  log("whatsapp.stale", { accountId, eventId, sentAt: timestamp });
   return true;
 }
 

@@ -42,6 +42,7 @@ export function functionEnvironment(urls: EndpointUrls): Record<string, string> 
     AWS_REGION: region,
     AWS_ACCESS_KEY_ID: "LOCAL",
     AWS_SECRET_ACCESS_KEY: "local",
+    AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
     AWS_EC2_METADATA_DISABLED: "true",
     // The emulators may run on an older Node than the deployed functions; the SDK would warn about it.
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
