@@ -66,7 +66,7 @@ export function createAgent(world: World): Agent {
   );
   const payloads = openPayloads(bucket, world.presigner);
   const sockets = sendByReference(world.sockets, { table, payloads, now });
-  const configuration = openConfiguration(table, world.secrets, { now });
+  const configuration = openConfiguration(table, world.secrets, { now, model: world.defaultModel });
   const secrets = cacheSecrets(world.secrets, configuration, now);
   const guardedFetch = createGuardedFetch();
   const activity = createActivity(table, now);

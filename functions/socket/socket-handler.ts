@@ -75,7 +75,7 @@ function createGateway(world: World): Gateway {
   const { table, bucket, now } = world;
   const payloads = openPayloads(bucket, world.presigner);
   const sockets = sendByReference(world.sockets, { table, payloads, now });
-  const configuration = openConfiguration(table, world.secrets, { now });
+  const configuration = openConfiguration(table, world.secrets, { now, model: world.defaultModel });
   const secrets = cacheSecrets(world.secrets, configuration, now);
   const activity = createActivity(table, now);
   const segments = createSegments(bucket);

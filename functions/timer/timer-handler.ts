@@ -27,7 +27,7 @@ import {
  */
 export function createTimerHandler(world: World) {
   const { table, schedules, secrets, sockets, wake, now } = world;
-  const configuration = openConfiguration(table, secrets, { now });
+  const configuration = openConfiguration(table, secrets, { now, model: world.defaultModel });
   const files = createCachedReader(world.bucket);
   const sweepMemories = loadSweep(world);
   const timer: Timer = {

@@ -23,7 +23,7 @@ import { type AccountFinder, createAccountFinder } from "./account-finder.ts";
 import { readAddress, readBody } from "./request.ts";
 
 /** The parts of the environment that the webhook function uses. */
-type WebhookWorld = Pick<World, "table" | "secrets" | "wake" | "now">;
+type WebhookWorld = Pick<World, "table" | "secrets" | "wake" | "now" | "defaultModel">;
 
 /** The webhook function's handler for its function URL. */
 export function createWebhookHandler(world: WebhookWorld) {
@@ -40,7 +40,7 @@ export function createWebhookHandler(world: WebhookWorld) {
 }
 
 function createWebhook({ table, wake, now, ...world }: WebhookWorld): Webhook {
-  const configuration = openConfiguration(table, world.secrets, { now });
+  const configuration = openConfiguration(table, world.secrets, { now, model: world.defaultModel });
   const secrets = cacheSecrets(world.secrets, configuration, now);
   const finder = createAccountFinder({ configuration, secrets, now });
   const activity = createActivity(table, now);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Duration, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
+import { ArnFormat, type Duration, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
 import { Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   Architecture,
@@ -16,8 +16,9 @@ import { type Arns, type FunctionName, type Grant, grants, resources } from "../
 
 export interface GatewayFunctionProps {
   name: FunctionName;
-  /** The function's name in Lambda. It is fixed, so that roles can refer to functions that are created later. */
-  functionName: string;
+  /** The function's name in Lambda. Without it, CloudFormation generates it, like the next one. */
+  functionName: string | undefined;
+  logGroupName: string | undefined;
   description: string;
   memoryMegabytes: number;
   timeout: Duration;
@@ -25,7 +26,6 @@ export interface GatewayFunctionProps {
   bundles: string;
   environment: Record<string, string>;
   arns: Omit<Arns, "logGroup">;
-  logGroupArn: string;
   logRetentionDays: RetentionDays;
   /** Max concurrent invocations; without it, as many as the account allows. */
   reservedConcurrency?: number;
@@ -43,18 +43,23 @@ export interface GatewayFunctionProps {
 /** One Lambda function with its bundle, role and log group. */
 export class GatewayFunction extends Construct {
   readonly lambda: LambdaFunction;
-  readonly log: LogGroup;
 
   constructor(scope: Construct, id: string, props: GatewayFunctionProps) {
     super(scope, id);
-    const { role } = new FunctionRole(this, "Role", {
-      functionName: props.name,
-      arns: { ...props.arns, logGroup: props.logGroupArn },
-    });
-    this.log = new LogGroup(this, "Log", {
-      logGroupName: `/aws/lambda/${props.functionName}`,
+    const log = new LogGroup(this, "Log", {
+      logGroupName: props.logGroupName,
       retention: props.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const logGroup = Stack.of(this).formatArn({
+      service: "logs",
+      resource: "log-group",
+      resourceName: log.logGroupName,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+    const { role } = new FunctionRole(this, "Role", {
+      functionName: props.name,
+      arns: { ...props.arns, logGroup },
     });
     this.lambda = new LambdaFunction(this, "Function", {
       functionName: props.functionName,
@@ -71,7 +76,7 @@ export class GatewayFunction extends Construct {
       // Lambda ends a chain of functions that invoke each other after about 16 rounds. A long turn is such a chain: each
       // agent invokes the next one before its 15 minutes are over.
       recursiveLoop: props.invokesItself ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
-      logGroup: this.log,
+      logGroup: log,
     });
     if (props.asynchronous !== undefined) {
       const { eventAge, failedEvents } = props.asynchronous;

@@ -5,7 +5,7 @@ import { CfnSchedule, ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
 
 export interface SchedulesProps {
-  groupName: string;
+  groupName: string | undefined;
   timerFunctionArn: string;
   deadLettersArn: string;
 }

@@ -1,38 +1,38 @@
 import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
 import { AttributeType, Billing, type ITable, ProjectionType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
-import { AnyPrincipal, Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import {
   BlockPublicAccess,
   Bucket,
   BucketEncryption,
-  BucketPolicy,
   HttpMethods,
   type IBucket,
   ObjectOwnership,
 } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
-import type { Settings } from "../stage-settings.ts";
+
+export interface StorageProps {
+  /** Existing ones, which are only used. */
+  table?: ITable;
+  bucket?: IBucket;
+  /** For this number of days an overwritten or deleted object of a new bucket can be restored. */
+  oldVersionDays: number;
+  /** Of a new table and bucket. */
+  removalPolicy?: RemovalPolicy;
+}
 
 /**
- * The table with all state and the bucket with all files. Both are kept when the stack is deleted, but not when its creation
- * is rolled back, because they are empty then. If the stage names an existing table or bucket, the stack only uses it.
+ * The table with all state and the bucket with all files. By default, both are kept when the stack is deleted, but not when its
+ * creation is rolled back, because they are empty then.
  */
 export class Storage extends Construct {
   readonly table: ITable;
   readonly bucket: IBucket;
 
-  constructor(
-    scope: Construct,
-    id: string,
-    props: Pick<Settings, "oldVersionDays" | "tableName" | "bucketName">,
-  ) {
+  constructor(scope: Construct, id: string, props: StorageProps) {
     super(scope, id);
-    this.table = props.tableName
-      ? TableV2.fromTableName(this, "ExistingTable", props.tableName)
-      : this.createTable();
-    this.bucket = props.bucketName
-      ? this.useBucket(props.bucketName)
-      : this.createBucket(props.oldVersionDays);
+    const { removalPolicy = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE } = props;
+    this.table = props.table ?? this.createTable(removalPolicy);
+    this.bucket = props.bucket ?? this.createBucket(removalPolicy, props.oldVersionDays);
   }
 
   /**
@@ -45,30 +45,14 @@ export class Storage extends Construct {
     this.bucket.addCorsRule({ allowedOrigins: [origin], allowedMethods, allowedHeaders: ["content-type"] });
   }
 
-  /** An existing bucket, with the policy of the stack's own one: its former stack deleted that policy. */
-  private useBucket(name: string): IBucket {
-    const bucket = Bucket.fromBucketName(this, "ExistingBucket", name);
-    const policy = new BucketPolicy(this, "ExistingBucketPolicy", { bucket });
-    policy.document.addStatements(
-      new PolicyStatement({
-        effect: Effect.DENY,
-        principals: [new AnyPrincipal()],
-        actions: ["s3:*"],
-        resources: [bucket.bucketArn, bucket.arnForObjects("*")],
-        conditions: { Bool: { "aws:SecureTransport": "false" } },
-      }),
-    );
-    return bucket;
-  }
-
-  private createTable(): TableV2 {
+  private createTable(removalPolicy: RemovalPolicy): TableV2 {
     const table = new TableV2(this, "Table", {
       partitionKey: { name: "pk", type: AttributeType.STRING },
       sortKey: { name: "sk", type: AttributeType.STRING },
       billing: Billing.onDemand(),
       timeToLiveAttribute: "expiresAt",
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+      removalPolicy,
     });
     table.addGlobalSecondaryIndex({
       indexName: "list",
@@ -86,7 +70,7 @@ export class Storage extends Construct {
     return table;
   }
 
-  private createBucket(oldVersionDays: number): Bucket {
+  private createBucket(removalPolicy: RemovalPolicy, oldVersionDays: number): Bucket {
     const bucket = new Bucket(this, "Bucket", {
       encryption: BucketEncryption.S3_MANAGED,
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -105,7 +89,7 @@ export class Storage extends Construct {
         },
         { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
-      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+      removalPolicy,
     });
     Validations.of(bucket).acknowledge({
       id: "AwsSolutions-S1",

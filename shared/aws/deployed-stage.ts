@@ -12,7 +12,7 @@ export interface StageOutputs {
   BucketName: string;
 }
 
-/** The SSM parameters of a stage, by output: `infra/stack.ts`. */
+/** The SSM parameters of a stage, by output: `infra/agent-gateway.ts`. */
 const parameterNames: Record<keyof StageOutputs, string> = {
   WebSocketUrl: "websocket-url",
   WebhookUrl: "webhook-url",

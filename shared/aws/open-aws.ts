@@ -42,6 +42,7 @@ export function openAws(environment: Environment = readEnvironment()): World {
     gatewayUrl: environment.webSocketApiEndpoint.replace(/^http/, "ws"),
     requiresHeader: environment.requireHeader !== undefined,
     mcpUrl: environment.mcpUrl,
+    defaultModel: environment.defaultModel && JSON.parse(environment.defaultModel),
     pageOrigins: environment.pageOrigins?.split(",") ?? [],
     now: Date.now,
     pause: (ms) => setTimeout(ms, true),

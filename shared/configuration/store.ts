@@ -87,6 +87,8 @@ interface Stored {
 interface ConfigurationOptions {
   /** Epoch milliseconds. */
   now?: () => number;
+  /** The model that is used while none is set. Default: that of `defaults`. */
+  model?: Configuration["model"];
   /** Declares the settings, and which of them are secrets. */
   schema?: ConfigurationSchema;
 }
@@ -97,11 +99,11 @@ type ConfigurationSchema = v.GenericSchema<unknown, Configuration>;
 export function openConfiguration(
   table: Table,
   secrets: Secrets,
-  { now = Date.now, schema = configurationSchema }: ConfigurationOptions = {},
+  { now = Date.now, schema = configurationSchema, model = defaults.model }: ConfigurationOptions = {},
 ): ConfigurationStore {
   const isUsual = schema === configurationSchema;
   const rules = { schema, secretPaths: isUsual ? configurationSecrets : createSecretPaths(schema) };
-  const readings = createReadings(table);
+  const readings = createReadings(table, model);
   let reading: { seen: Promise<Seen>; startedAt: number } | undefined;
   const readAgain = (): Promise<Seen> => {
     const started = { seen: readings.next(), startedAt: now() };
@@ -173,7 +175,10 @@ interface Seen {
  * Reads the stored configuration and caches the newest one. Overlapping reads may end in another order than their versions;
  * each returns the newest version seen so far.
  */
-function createReadings(table: Table): { newest(): Seen | undefined; next(): Promise<Seen> } {
+function createReadings(
+  table: Table,
+  model: Configuration["model"],
+): { newest(): Seen | undefined; next(): Promise<Seen> } {
   let kept: { seen: Seen; endedAs: number } | undefined;
   let events = 0;
   return {
@@ -186,7 +191,7 @@ function createReadings(table: Table): { newest(): Seen | undefined; next(): Pro
       const isOverlapping = kept !== undefined && beganAs < kept.endedAs;
       if (!kept || !isOverlapping || version > kept.seen.version) {
         const isSame = kept?.seen.version === version;
-        const configuration = isSame && kept ? kept.seen.configuration : mergeConfiguration(overrides);
+        const configuration = isSame && kept ? kept.seen.configuration : mergeConfiguration(overrides, model);
         kept = { seen: { configuration, version }, endedAs };
       }
       return kept.seen;
@@ -194,9 +199,13 @@ function createReadings(table: Table): { newest(): Seen | undefined; next(): Pro
   };
 }
 
-/** Defaults with overrides: objects merge deeply, arrays and primitives replace, undefined is ignored. */
-export function mergeConfiguration(overrides: JsonObject): Configuration {
-  return merge(structuredClone(defaults) as unknown as JsonObject, overrides) as unknown as Configuration;
+/**
+ * Defaults with overrides: objects merge deeply, arrays and primitives replace, undefined is ignored.
+ * @param model the default model
+ */
+export function mergeConfiguration(overrides: JsonObject, model = defaults.model): Configuration {
+  const base = structuredClone({ ...defaults, model });
+  return merge(base as unknown as JsonObject, overrides) as unknown as Configuration;
 }
 
 function merge(base: JsonObject, overrides: JsonObject): JsonObject {

@@ -27,6 +27,8 @@ export interface Environment {
   pageOrigins?: string;
   /** The address for programs that use the agent through MCP. Only for the socket function. */
   mcpUrl?: string;
+  /** JSON of the model until the owner sets another: `{ provider, id, baseUrl? }`. */
+  defaultModel?: string;
 }
 
 const variables: Record<keyof Required<Environment>, string> = {
@@ -43,6 +45,7 @@ const variables: Record<keyof Required<Environment>, string> = {
   requireHeader: "REQUIRE_HEADER",
   pageOrigins: "PAGE_ORIGINS",
   mcpUrl: "MCP_URL",
+  defaultModel: "DEFAULT_MODEL",
 };
 
 const optional = new Set([
@@ -50,6 +53,7 @@ const optional = new Set([
   variables.requireHeader,
   variables.pageOrigins,
   variables.mcpUrl,
+  variables.defaultModel,
 ]);
 
 /**

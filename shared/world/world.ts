@@ -28,6 +28,8 @@ export interface World {
   pageOrigins?: readonly string[];
   /** The address for programs that use the agent through MCP. Only known to the socket function. */
   mcpUrl?: string;
+  /** The model until the owner sets another. Default: that of the configuration. */
+  defaultModel?: { provider: string; id: string; baseUrl?: string };
   /** True when the stage refuses sockets without an Authorization header. */
   requiresHeader?: boolean;
   /** Epoch milliseconds. */

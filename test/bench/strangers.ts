@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { createSocketHandler } from "../../functions/socket/socket-handler.ts";
 import { createTimerHandler } from "../../functions/timer/timer-handler.ts";
-import { memoryMegabytes } from "../../infra/stack.ts";
+import { memoryMegabytes } from "../../infra/constructs/gateway-functions.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import { setLogOutput } from "../../shared/runtime/log.ts";

@@ -51,6 +51,19 @@ describe("a setting of an earlier release", () => {
   });
 });
 
+describe("the model of a gateway that was deployed with one", () => {
+  const model = { provider: "openai", id: "gpt-5.2" };
+
+  it("is used until the owner sets another, and again afterwards", async () => {
+    const deployed = openConfiguration(state.table, secrets, { now: () => clock.now, model });
+    expect((await deployed.load({ fresh: true })).model).toEqual(model);
+    await deployed.set("model.id", "other");
+    expect((await deployed.load({ fresh: true })).model).toEqual({ ...model, id: "other" });
+    await deployed.set("model", null);
+    expect(await deployed.get("model.id")).toMatchObject({ value: "gpt-5.2" });
+  });
+});
+
 describe("reading the configuration", () => {
   it("gives the defaults when nothing is set", async () => {
     expect(await configuration.get()).toEqual({ config: defaults });

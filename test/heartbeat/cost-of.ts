@@ -1,4 +1,4 @@
-import { memoryMegabytes } from "../../infra/stack.ts";
+import { memoryMegabytes } from "../../infra/constructs/gateway-functions.ts";
 import { setLogOutput } from "../../shared/runtime/log.ts";
 import type { World } from "../../shared/world/world.ts";
 import { prices } from "../bench/deployed/prices.ts";

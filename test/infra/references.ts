@@ -34,6 +34,7 @@ export function resourceNames(template: TemplateJson): Names {
     if (Type === "AWS::IAM::Role" && JSON.stringify(Properties).includes("scheduler.amazonaws.com")) {
       names[id] = { Arn: local.scheduleRoleArn };
     }
+    if (Type === "AWS::Logs::LogGroup") names[id] = { Ref: String(Properties.LogGroupName) };
     if (Type === "AWS::SQS::Queue") names[id] = { Arn: deadLetterArn };
     if (Type === "AWS::Lambda::Url") {
       const isStream = Properties.InvokeMode === "RESPONSE_STREAM";

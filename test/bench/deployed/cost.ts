@@ -1,4 +1,4 @@
-import { memoryMegabytes } from "../../../infra/stack.ts";
+import { memoryMegabytes } from "../../../infra/constructs/gateway-functions.ts";
 import { round } from "../figures.ts";
 import { initSeconds } from "./idle-cost.ts";
 import type { SeenCall } from "./latency.ts";
