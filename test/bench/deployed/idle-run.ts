@@ -1,4 +1,4 @@
-import { memoryMegabytes } from "../../../infra/stack.ts";
+import { memoryMegabytes } from "../../../infra/constructs/gateway-functions.ts";
 import { percentiles, round } from "../figures.ts";
 import { startBundledStack } from "./bundled-stack.ts";
 
