@@ -5,15 +5,10 @@ import { Pairing } from "./pairing.tsx";
 import { followAddress, route } from "./routes.ts";
 import { ConsoleState } from "./state/console-state.ts";
 import { signOut } from "./state/sign-out.ts";
+import { type GatewayAddress, gatewayAddress } from "./wire/gateway-address.ts";
 import { keepShell } from "./wire/offline-shell.ts";
 import { PageConnection, type WireAuth } from "./wire/page-connection.ts";
 import { openPageStore, type PageStore } from "./wire/page-store.ts";
-
-/** Where the gateway is. The page's server says it, never the page's address. */
-interface GatewayAddress {
-  ws: string;
-  version: string;
-}
 
 /** The one-time code of the address. It is removed from there before anything else happens. */
 function codeOfAddress(): string | undefined {
@@ -28,21 +23,25 @@ async function start(code: string | undefined): Promise<void> {
   followAddress();
   const store = await openPageStore();
   const shown = signal<{ state?: ConsoleState; fault: string }>({ fault: "" });
-  const address = await gatewayAddress(store);
-  const token = await store.get<string>("settings", "token");
-  const signIn = async (auth: WireAuth) => {
+  const [address, token, last] = await Promise.all([
+    gatewayAddress(store),
+    store.get<string>("settings", "token"),
+    store.get<string>("settings", "session"),
+  ]);
+  const signIn = (auth: WireAuth) => {
     const connection = openConnection(address, auth, store);
     const { view, parts } = route.value;
     const addressed = view === "chat" ? parts[0] : undefined;
-    const session = addressed ?? (await store.get<string>("settings", "session")) ?? defaultSession;
     connection.onState((state) => {
       if (state.status !== "refused") return;
       connection.close();
       void store.delete("settings", "token");
       shown.value = { fault: state.reason };
     });
-    shown.value = { state: new ConsoleState(connection, store, session), fault: "" };
+    const state = new ConsoleState(connection, store, addressed ?? last ?? defaultSession);
     connection.open();
+    shown.value = { state, fault: "" };
+    return state.restored;
   };
   const Page = () => {
     const { state, fault } = shown.value;
@@ -71,19 +70,6 @@ function openConnection({ ws, version }: GatewayAddress, auth: WireAuth, store: 
   });
   addEventListener("online", () => connection.wake());
   return connection;
-}
-
-/** @throws Error when the address is neither served nor known */
-async function gatewayAddress(store: PageStore): Promise<GatewayAddress> {
-  try {
-    const address = (await (await fetch("/gateway.json", { cache: "no-store" })).json()) as GatewayAddress;
-    await store.put("settings", "gateway", address);
-    return address;
-  } catch (error) {
-    const known = await store.get<GatewayAddress>("settings", "gateway");
-    if (known) return known;
-    throw error;
-  }
 }
 
 start(codeOfAddress()).catch((error: Error) => {

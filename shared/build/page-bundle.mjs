@@ -36,7 +36,10 @@ export async function bundlePage({ build }, root, folder) {
   const named = (/** @type {RegExp} */ pattern) => built.find(({ path }) => pattern.test(path))?.path ?? "";
   const template = await readFile(join(root, "web", "index.html"), "utf8");
   const script = named(/^page-.*\.js$/);
+  const icon = await readFile(join(root, "web", "icons", "icon.svg"), "utf8");
   const html = template
+    // Not a request of its own. Browsers ask for the icon again at each change of the address.
+    .replace("/icon.svg", `data:image/svg+xml,${encodeURIComponent(icon)}`)
     .replace("page.js", script)
     .replace("page.css", named(/^style-.*\.css$/))
     .replace("  </head>", `${preloads(metafile.outputs, relative(root, folder), script)}  </head>`);

@@ -55,7 +55,7 @@ describe("a conversation on the page", () => {
     const view = openView();
     say("user", "hello");
     isProcessing = true;
-    await view.open();
+    await view.refresh();
     expect(view.isRunning.value).toBe(true);
     say("assistant", "hi");
     isProcessing = false;
@@ -70,7 +70,7 @@ describe("a conversation on the page", () => {
   it("is read ever more rarely while a run goes on, and not at all when another session is shown", async () => {
     const view = openView();
     isProcessing = true;
-    await view.open();
+    await view.refresh();
     await vi.advanceTimersByTimeAsync(60_000);
     const previews = requests.filter((method) => method === "session.preview");
     // At once, and after 1.5, 4.5, 10.5, 22.5 and 52.5 seconds.
@@ -84,7 +84,7 @@ describe("a conversation on the page", () => {
     const view = openView();
     say("user", "hello");
     failures = 2;
-    await view.open();
+    await view.refresh();
     expect(shown(view)).toEqual([]);
     await vi.advanceTimersByTimeAsync(1_500);
     expect(shown(view)).toEqual(["hello"]);
@@ -94,7 +94,7 @@ describe("a conversation on the page", () => {
     state = { status: "connecting" };
     const view = openView();
     isProcessing = true;
-    await view.open();
+    await view.refresh();
     await vi.advanceTimersByTimeAsync(600_000);
     expect(requests).toEqual([]);
     state = { status: "connected", hello: {} as never };

@@ -64,6 +64,26 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, 
     expect(await house.page.locator(".unsent").count()).toBe(0);
   });
 
+  it("uses the gateway that it knows at once, and is loaded again when its server names another", async () => {
+    await house.signIn();
+    await house.page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+    const loads: string[] = [];
+    const addresses: string[] = [];
+    house.page.on("load", () => loads.push(house.page.url()));
+    house.page.on("websocket", (socket) => addresses.push(socket.url()));
+    await house.page.reload();
+    await house.page.waitForSelector(".dot.connected");
+    expect(loads).toHaveLength(1);
+    const [address = ""] = addresses;
+    await house.page.evaluate(keepGateway, `${address}elsewhere`);
+    await house.page.reload();
+    await until(async () => addresses.length === 3, "it is loaded again");
+    await house.page.waitForSelector(".dot.connected");
+    expect(addresses).toEqual([address, `${address}elsewhere`, address]);
+    expect(loads).toHaveLength(3);
+    await house.page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  });
+
   it("executes nothing and loads nothing of hostile answers", async () => {
     let index = 0;
     const parts = Array.from({ length: 10 }, (_, part) =>
@@ -176,3 +196,19 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, 
     await house.page.waitForSelector("#code");
   });
 });
+
+/** Keeps another address of the gateway in the browser, as an earlier version would have. */
+function keepGateway(ws: string): Promise<void> {
+  return new Promise((resolve) => {
+    const opening = indexedDB.open("gsv");
+    opening.onsuccess = () => {
+      const database = opening.result;
+      const change = database.transaction("settings", "readwrite");
+      change.objectStore("settings").put({ ws, version: "0" }, "gateway");
+      change.oncomplete = () => {
+        database.close();
+        resolve();
+      };
+    };
+  });
+}

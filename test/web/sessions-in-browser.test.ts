@@ -30,7 +30,8 @@ describe.skipIf(chromiumPath === undefined)("sessions in a browser", inBrowser, 
     expect(await house.sent()).toEqual(["one", "two again"]);
     await house.page.click(".sessions li button:has-text('main')");
     await answered(3);
-    expect(await house.sent()).toEqual(["one", "two", "three"]);
+    // A message has its text when it is drawn.
+    await expect.poll(house.sent).toEqual(["one", "two", "three"]);
     await house.page.locator(".edit").first().click();
     await house.send("first again");
     await house.page.waitForSelector("h1:has-text('first again')");

@@ -29,9 +29,8 @@ describe.skipIf(chromiumPath === undefined)("a page with much to show", inBrowse
     page.on("request", (request) => requests.push(new URL(request.url()).pathname));
     await page.goto(`${gateway.url}/#c=code`);
     await page.waitForSelector("article");
-    // For the tab, after the page is shown.
-    const needed = requests.filter((path) => path !== "/icon.svg");
-    expect(needed.slice(6)).toEqual([]);
+    expect(requests.slice(6)).toEqual([]);
+    expect(new Set(requests).size).toBe(requests.length);
     expect(await page.locator("article").count()).toBe(50);
     expect(await page.locator("*").count()).toBeLessThanOrEqual(3000);
   });

@@ -1,11 +1,12 @@
 import type { Signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { ConsoleState } from "../state/console-state.ts";
 
 /** Says that the next message replaces an earlier one, which it has put into the box. */
 export function EditBanner({ state, draft }: { state: ConsoleState; draft: { value: string } }) {
   const edited = state.editing.value;
-  useEffect(() => {
+  // Before the next key: it must not overwrite what is typed.
+  useLayoutEffect(() => {
     if (!edited) return;
     draft.value = edited.text;
     document.querySelector("textarea")?.focus();

@@ -65,6 +65,8 @@ export class ConsoleState {
   readonly waiting: WaitingItems;
   readonly connection: PageConnection;
   readonly store: PageStore;
+  /** Resolves when what this device has kept of the session is shown. */
+  readonly restored: Promise<void>;
   readonly #outbox: Outbox;
   readonly #seen: SeenSessions;
 
@@ -91,8 +93,9 @@ export class ConsoleState {
     for (const event of ["budget.warning", "budget.reached"] as const)
       connection.on(event, () => void this.waiting.read());
     const view = this.conversation.value;
+    this.restored = view.restore();
     // The canonical key is known by then.
-    void view.open().then(() => view.unsent(this.unsent.value));
+    void this.restored.then(() => view.unsent(this.unsent.value));
   }
 
   /** Shows another session. */
@@ -104,8 +107,8 @@ export class ConsoleState {
     this.model.value = undefined;
     this.editing.value = undefined;
     view.unsent(this.unsent.value);
-    await this.store.put("settings", "session", sessionKey);
-    await Promise.all([view.open(), this.#readModel()]);
+    void this.store.put("settings", "session", sessionKey);
+    await Promise.all([view.restore(), view.refresh(), this.#readModel()]);
     await this.#read();
   }
 

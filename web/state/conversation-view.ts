@@ -90,16 +90,15 @@ export class ConversationView {
     return this.#keys.has(sessionKey);
   }
 
-  /** Shows the cached messages, then the stored ones. */
-  async open(): Promise<void> {
+  /** Shows the messages that this device has kept, until `refresh` has read the stored ones. */
+  async restore(): Promise<void> {
     const cached = await this.#store.get<CachedHistory>("history", this.#requested);
-    if (cached && this.#messages.value.length === 0) {
+    if (cached && !this.isLoaded.value) {
       this.#name(cached.sessionKey);
       this.#messages.value = cached.messages;
       this.#sessionId = cached.sessionId;
       this.isLoaded.value = true;
     }
-    await this.refresh();
   }
 
   /** Reads the stored messages and the state again. Without a connection it does nothing. */

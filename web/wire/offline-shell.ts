@@ -22,3 +22,8 @@ export async function keepShell(): Promise<void> {
   const url = policy?.createScriptURL(path) ?? path;
   await navigator.serviceWorker.register(url as string).catch(() => undefined);
 }
+
+/** Removes the service worker: the next load of the page comes from its server, and registers it again. */
+export async function forgetShell(): Promise<void> {
+  await (await navigator.serviceWorker?.getRegistration())?.unregister();
+}
