@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ArnFormat, Names, type RemovalPolicy, Stack, Tags } from "aws-cdk-lib";
+import { ArnFormat, Names, type RemovalPolicy, Stack } from "aws-cdk-lib";
 import type { ITable } from "aws-cdk-lib/aws-dynamodb";
 import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
 import { FunctionUrlAuthType, type IFunction, InvokeMode } from "aws-cdk-lib/aws-lambda";
@@ -13,6 +13,7 @@ import type { GatewayFunction } from "./constructs/gateway-function.ts";
 import { createFunctions } from "./constructs/gateway-functions.ts";
 import { Schedules } from "./constructs/schedules.ts";
 import { SocketApi } from "./constructs/socket-api.ts";
+import { tagStage } from "./constructs/stage-tags.ts";
 import { Storage } from "./constructs/storage.ts";
 import { type Arns, type FunctionName, functionNames } from "./permissions.ts";
 import { readSettings, type Settings } from "./stage-settings.ts";
@@ -260,12 +261,6 @@ interface Parts {
   failures: Failures;
   socketApi: SocketApi;
   schedules: Schedules;
-}
-
-/** Tags what belongs to a stage. `shared/aws/stage-data.ts` finds its data by these tags. */
-export function tagStage(scope: Construct, stage: string): void {
-  Tags.of(scope).add("application", "gsv");
-  Tags.of(scope).add("stage", stage);
 }
 
 function lambdasOf(functions: Record<FunctionName, GatewayFunction>): Record<FunctionName, IFunction> {

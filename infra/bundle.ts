@@ -62,12 +62,15 @@ function sizeOf({ outputs }: esbuild.Metafile): BundleSize {
   return { entryBytes: bytes(loaded), totalBytes: bytes(names) };
 }
 
-/** Paths of a function's source and bundle under the project's root. */
-export function bundleTarget(root: string, name: FunctionName): BundleTarget {
+/**
+ * Paths of a function's source under the project's root, and of its bundle.
+ * @param out folder of all bundles
+ */
+export function bundleTarget(root: string, name: FunctionName, out = join(root, "dist")): BundleTarget {
   return {
     entry: join(root, "functions", name, "handler.ts"),
-    outDir: join(root, "dist", "functions", name),
-    metaFile: join(root, "dist", "meta", `${name}.json`),
+    outDir: join(out, "functions", name),
+    metaFile: join(out, "meta", `${name}.json`),
   };
 }
 

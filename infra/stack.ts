@@ -3,8 +3,9 @@ import { TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import { AnyPrincipal, Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Bucket, BucketPolicy, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
-import { AgentGateway, tagStage } from "./agent-gateway.ts";
+import { AgentGateway } from "./agent-gateway.ts";
 import { OwnerNotices } from "./constructs/owner-notices.ts";
+import { tagStage } from "./constructs/stage-tags.ts";
 import type { Settings } from "./stage-settings.ts";
 
 export interface GsvStackProps extends StackProps {

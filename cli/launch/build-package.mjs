@@ -1,9 +1,10 @@
 // @ts-check
 // Runs before `npm pack`: builds `cli/dist`, the packaged program with all its imports, and the console's page.
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
+import { licenses } from "../../shared/build/licenses.mjs";
 import { nodeBundle } from "../../shared/build/node-bundle.mjs";
 import { bundlePage } from "../../shared/build/page-bundle.mjs";
 import { leanCommander } from "./lean-commander.mjs";
@@ -26,19 +27,4 @@ const { metafile } = await esbuild.build({
 });
 const pageInputs = await bundlePage(esbuild, root, join(folder, "page"));
 const inputs = [...Object.keys(metafile.inputs), ...pageInputs];
-await writeFile(join(folder, "licenses.txt"), await licenses(inputs));
-
-/**
- * The licences of this project and of the bundled packages, which must accompany every copy.
- * @param {string[]} inputs paths of the bundled files, relative to the project's folder
- */
-async function licenses(inputs) {
-  const found = inputs.map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? ".");
-  const texts = [...new Set(found)].sort().map(async (path) => {
-    const { name, version, license } = JSON.parse(await readFile(join(root, path, "package.json"), "utf8"));
-    const files = (await readdir(join(root, path))).filter((file) => /^(licen[cs]e|notice)/i.test(file));
-    const read = files.map((file) => readFile(join(root, path, file), "utf8"));
-    return [`${name} ${version} (${license})`, ...(await Promise.all(read))].join("\n\n");
-  });
-  return `${(await Promise.all(texts)).join(`\n\n${"=".repeat(80)}\n\n`)}\n`;
-}
+await writeFile(join(folder, "licenses.txt"), await licenses(root, inputs));

@@ -1,6 +1,7 @@
-import { Duration, Validations } from "aws-cdk-lib";
+import { Duration, Stack, Validations } from "aws-cdk-lib";
 import { ComparisonOperator, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
+import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
@@ -45,6 +46,13 @@ export class Failures extends Construct {
         // No value: the timer function did not run, not even for the sweep, which is due every minute.
         treatMissingData: TreatMissingData.BREACHING,
       });
-    if (topic) alarm.addAlarmAction(new SnsAction(topic));
+    if (topic === undefined) return;
+    alarm.addAlarmAction(new SnsAction(topic));
+    // A topic with an explicit policy loses the default policy, which lets the account's alarms publish.
+    topic.grantPublish(
+      new ServicePrincipal("cloudwatch.amazonaws.com", {
+        conditions: { StringEquals: { "aws:SourceAccount": Stack.of(this).account } },
+      }),
+    );
   }
 }

@@ -1,6 +1,4 @@
-import { Stack } from "aws-cdk-lib";
 import { CfnBudget } from "aws-cdk-lib/aws-budgets";
-import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
@@ -12,7 +10,8 @@ export class OwnerNotices extends Construct {
   /** @param props `monthlyBudget`: US dollars of the whole account, above which the owner gets an email */
   constructor(scope: Construct, id: string, props: { alarmEmail: string; monthlyBudget: number }) {
     super(scope, id);
-    this.topic = this.createTopic(props.alarmEmail);
+    this.topic = new Topic(this, "Alarms", { enforceSSL: true });
+    this.topic.addSubscription(new EmailSubscription(props.alarmEmail));
     this.createBudget(props.alarmEmail, props.monthlyBudget);
   }
 
@@ -30,20 +29,5 @@ export class OwnerNotices extends Construct {
       },
       notificationsWithSubscribers: [notify("ACTUAL"), notify("FORECASTED")],
     });
-  }
-
-  private createTopic(email: string): Topic {
-    const topic = new Topic(this, "Alarms", { enforceSSL: true });
-    // A topic with an explicit policy loses the default policy, which lets the account's alarms publish.
-    topic.addToResourcePolicy(
-      new PolicyStatement({
-        principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
-        actions: ["sns:Publish"],
-        resources: [topic.topicArn],
-        conditions: { StringEquals: { "aws:SourceAccount": Stack.of(this).account } },
-      }),
-    );
-    topic.addSubscription(new EmailSubscription(email));
-    return topic;
   }
 }

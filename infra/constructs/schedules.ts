@@ -5,6 +5,7 @@ import { CfnSchedule, ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
 
 export interface SchedulesProps {
+  /** Name of the group. Without it, the names of the group and of its schedules are generated. */
   groupName: string | undefined;
   timerFunctionArn: string;
   deadLettersArn: string;
@@ -63,7 +64,8 @@ export class Schedules extends Construct {
 
   private schedule(timer: LambdaFunction, name: "sweep" | "watch", minutes: number, description: string) {
     const schedule = new CfnSchedule(this, name === "sweep" ? "Sweep" : "Watch", {
-      name,
+      // CloudFormation identifies a schedule by its name alone, although names of two groups may be equal.
+      name: this.props.groupName && name,
       groupName: this.group.scheduleGroupName,
       description,
       scheduleExpression: `rate(${minutes} minute${minutes === 1 ? "" : "s"})`,

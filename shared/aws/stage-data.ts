@@ -89,7 +89,7 @@ export async function allowPage(Bucket: string, pageUrl: string): Promise<void> 
   await client.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration: { CORSRules: [rule] } }));
 }
 
-/** The tags of what belongs to a stage: `infra/agent-gateway.ts`. */
+/** The tags of what belongs to a stage: `infra/constructs/stage-tags.ts`. */
 const tagsOf = (stage: string) => ({ application: "gsv", stage });
 
 async function findTagged(stage: string): Promise<StageStores> {

@@ -3,11 +3,12 @@ import { parseArgs } from "node:util";
 import { checkAgainstMoto } from "./moto.ts";
 import type { Found } from "./python.ts";
 import { checkWithBoto3 } from "./second-client.ts";
-import { lintTemplate } from "./template-lint.ts";
+import { lintExample, lintTemplate } from "./template-lint.ts";
 
 const checks: Record<string, (python: string) => Promise<Found>> = {
   moto: checkAgainstMoto,
   "cfn-lint": lintTemplate,
+  example: lintExample,
   boto3: checkWithBoto3,
 };
 
@@ -20,7 +21,7 @@ const usage = `Checks this project with AWS tools of others, each where it is in
   --json            print one line of JSON for each check: check, passed, faults, known, and skipped where it did not run
 
 moto: the contracts of table, bucket and secrets against its server; cfn-lint: the synthesized template in four regions;
-boto3: a second client of the local S3, DynamoDB and Scheduler. Exits with 1 when one finds a fault.
+example: the same of examples/embedded; boto3: a second client of the local S3, DynamoDB and Scheduler. Exits with 1 when one finds a fault.
 `;
 
 function print({ check, passed, faults, known, skipped }: Found): void {

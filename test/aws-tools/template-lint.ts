@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { functionNames } from "../../infra/permissions.ts";
+import { removeFolders } from "../support/run/test-folders.ts";
 import { type Found, missing, runCommand } from "./python.ts";
 
 /** One region of each of four continents: what exists in one may be missing in another. */
@@ -24,14 +25,32 @@ interface Remark {
   Rule: { Id: string };
 }
 
-/** Runs cfn-lint over the synthesized template, in four regions. Its errors are faults; its warnings are not. */
-export async function lintTemplate(python: string): Promise<Found> {
-  const check = `cfn-lint in ${regions.join(", ")}`;
+/** Runs cfn-lint over the stage's synthesized template, in four regions. Its errors are faults; its warnings are not. */
+export function lintTemplate(python: string): Promise<Found> {
+  return lint(python, "cfn-lint", writeTemplate);
+}
+
+/** Runs it over the template of `examples/embedded`, with the construct as a package. */
+export async function lintExample(python: string): Promise<Found> {
+  const found = lint(python, "cfn-lint of examples/embedded", async () => {
+    const { exampleTemplate, installConstruct, packConstruct } = await import("../infra/packed-construct.ts");
+    return exampleTemplate(await installConstruct(await packConstruct()));
+  });
+  return found.finally(removeFolders);
+}
+
+/** @param write writes the template, into a new folder if it likes. @returns its file */
+async function lint(
+  python: string,
+  name: string,
+  write: (folder: string) => Promise<string>,
+): Promise<Found> {
+  const check = `${name} in ${regions.join(", ")}`;
   const skipped = await missing(python, "cfnlint", { name: "cfn-lint" });
   if (skipped) return { check, passed: 0, faults: [], skipped };
   const folder = mkdtempSync(join(tmpdir(), "gsv-lint-"));
   try {
-    const file = await writeTemplate(folder);
+    const file = await write(folder);
     // W3005: CDK writes dependencies that a reference implies already.
     const options = ["-f", "json", "-i", "W3005", "-r", ...regions, "-t", file];
     const { stdout, stderr } = await runCommand(python, ["-c", command, ...options]);

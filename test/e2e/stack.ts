@@ -17,6 +17,7 @@ import {
   startProcessHost,
 } from "../aws/emulators/lambda/process-host.ts";
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
+import type { TemplateJson } from "../infra/synthesis.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
 import { standingAdmin } from "../support/standing-admin.ts";
 
@@ -50,6 +51,10 @@ interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
   maxInstances?: number;
   /** Data folder, which remains. Default: a temporary one. */
   dir?: string;
+  /** Folder of the functions' bundles. Default: built from the current sources. */
+  bundles?: string;
+  /** Has the roles. Default: of the stage `local`. */
+  template?: TemplateJson;
   /** Whether the sweep of each minute runs, many times a second with acceleration. Default: false. */
   isSwept?: boolean;
 }
@@ -64,12 +69,13 @@ export async function startStack(
     environment = (env) => env,
     isSwept = false,
     maxInstances = 2,
+    bundles = inject("bundles"),
+    template = inject("template"),
     ...options
   }: StackOptions = {},
   functions = stackFunctions,
 ): Promise<Stack> {
-  const bundles = inject("bundles");
-  const roles = authorizer(inject("template"));
+  const roles = authorizer(template);
   const dir = folder ?? (await mkdtemp(join(tmpdir(), "gsv-stack-")));
   const logs: Stack["logs"] = [];
   let host: ProcessHost | undefined;

@@ -35,6 +35,7 @@ export function resourceNames(template: TemplateJson): Names {
       names[id] = { Arn: local.scheduleRoleArn };
     }
     if (Type === "AWS::Logs::LogGroup") names[id] = { Ref: String(Properties.LogGroupName) };
+    if (Type === "AWS::Scheduler::ScheduleGroup") names[id] = { Ref: local.scheduleGroup, Arn: id };
     if (Type === "AWS::SQS::Queue") names[id] = { Arn: deadLetterArn };
     if (Type === "AWS::Lambda::Url") {
       const isStream = Properties.InvokeMode === "RESPONSE_STREAM";
