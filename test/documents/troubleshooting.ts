@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { failureOf } from "../../cli/app/failure.ts";
 import type { Trouble } from "../../cli/app/template.ts";
 import { findings } from "../../cli/commands/doctor/findings.ts";
-import { noSystemd } from "../../cli/commands/node/service/systemd.ts";
+import { nodeService } from "../../cli/commands/node/node-service.ts";
+import { noSystemd } from "../../cli/commands/service/systemd.ts";
 import { gatewayTroubles } from "../../cli/gateway/address.ts";
 import { endedFor, finalEnd } from "../../cli/gateway/refusal.ts";
 import { type FailedCall, failureSentence } from "../../functions/agent/model/failure-sentence.ts";
@@ -154,7 +155,7 @@ const chapters: Record<string, () => Trouble[]> = {
   "A messenger gets no answer": () => [...fromDoctor("channels"), ...webhookLines],
   "This machine": () => [
     ...fromDoctor("node", "config", "ports", "sweep", "clock"),
-    fromText(noSystemd, "A container, or WSL without systemd, has no services of a user."),
+    fromText(noSystemd(nodeService), "A container, or WSL without systemd, has no services of a user."),
   ],
 };
 

@@ -5,7 +5,13 @@ const nodeOptions: NonNullable<CommandEntry["options"]> = [
   ["--workspace <folder>", "base folder of relative paths (default: the config file's, else this folder)"],
 ];
 
-const service = async () => (await import("./service/service-commands.ts")).serviceCommands(process.platform);
+const service = async () => {
+  const [{ serviceCommands }, { nodeService }] = await Promise.all([
+    import("../service/service-commands.ts"),
+    import("./node-service.ts"),
+  ]);
+  return serviceCommands(nodeService, process.platform);
+};
 
 /** The commands that manage the node as a service. */
 const serviceEntries: readonly CommandEntry[] = [

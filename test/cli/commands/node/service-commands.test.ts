@@ -16,7 +16,8 @@ import { Context } from "../../../../cli/app/context.ts";
 import { failureOf } from "../../../../cli/app/failure.ts";
 import type { GlobalOptions, Invocation } from "../../../../cli/app/options.ts";
 import { followLog } from "../../../../cli/commands/logs/log-files.ts";
-import { serviceCommands } from "../../../../cli/commands/node/service/service-commands.ts";
+import { nodeService } from "../../../../cli/commands/node/node-service.ts";
+import { serviceCommands } from "../../../../cli/commands/service/service-commands.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { until } from "../../../support/until.ts";
 import { startFakeGateway } from "../../fake-gateway.ts";
@@ -46,7 +47,7 @@ async function run(name: Name, { options = {}, flags, env, platform = "linux", i
   const terminal = { stdin, stdout, stderr, cwd: home, env: { HOME: home, ...machine.env, ...env } };
   const context = new Context(terminal, { json: true, ...flags });
   try {
-    await serviceCommands(platform)[name](context, { args: [], options });
+    await serviceCommands(nodeService, platform)[name](context, { args: [], options });
   } catch (error) {
     return { error: failureOf(error).message };
   }
@@ -57,7 +58,7 @@ async function run(name: Name, { options = {}, flags, env, platform = "linux", i
 async function printed(name: Name): Promise<string> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const terminal = { stdin, stdout, stderr, cwd: home, env: { HOME: home, ...machine.env } };
-  await serviceCommands("linux")[name](new Context(terminal, {}), { args: [], options: {} });
+  await serviceCommands(nodeService, "linux")[name](new Context(terminal, {}), { args: [], options: {} });
   return String(stdout.read() ?? "");
 }
 

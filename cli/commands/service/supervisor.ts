@@ -1,11 +1,23 @@
-import { Failure } from "../../../app/failure.ts";
-import type { RunProgram } from "../../program/run-program.ts";
+import { Failure } from "../../app/failure.ts";
+import type { RunProgram } from "../program/run-program.ts";
+
+/** What the supervisor calls a service, and how a user starts the program without one. */
+export interface ServiceName {
+  /** `node`: the unit is `gsv-node.service` for systemd, `gsv.node` for launchd. */
+  id: string;
+  /** What it is in sentences: "the node". */
+  title: string;
+  /** What it does, for the supervisor's lists. */
+  summary: string;
+  /** The command that runs it in the foreground: "gsv node". */
+  command: string;
+}
 
 /** The program that the supervisor runs. All paths are absolute. */
 export interface ServiceProgram {
   /** The program and its arguments. Must not contain a secret: every user of the machine can read them. */
   command: readonly string[];
-  /** The PATH with which the node finds programs. */
+  /** The PATH with which the program finds others. */
   path: string;
   /** Working directory of the program. */
   folder: string;
@@ -54,5 +66,6 @@ export async function succeed(run: RunProgram, program: string, args: readonly s
 }
 
 /** The remedy where no supervisor can be used. */
-export const withoutSupervisor =
-  "run `gsv node --unattended <log file>` by other means: a container's command with a restart policy, cron's @reboot, or `nohup … &`";
+export function withoutSupervisor({ command }: ServiceName): string {
+  return `run \`${command} --unattended <log file>\` by other means: a container's command with a restart policy, cron's @reboot, or \`nohup … &\``;
+}

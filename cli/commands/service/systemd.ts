@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Failure } from "../../../app/failure.ts";
-import type { RunProgram } from "../../program/run-program.ts";
+import { Failure } from "../../app/failure.ts";
+import type { RunProgram } from "../program/run-program.ts";
 import {
+  type ServiceName,
   type ServiceProgram,
   type ServiceState,
   type Supervisor,
@@ -10,16 +11,18 @@ import {
   withoutSupervisor,
 } from "./supervisor.ts";
 
-const unit = "gsv-node.service";
-
 /** The error of a machine without systemd. docs/troubleshooting.md shows it. */
-export const noSystemd = `systemd does not run on this machine, so it cannot keep the node running; ${withoutSupervisor}`;
+export function noSystemd(service: ServiceName): string {
+  return `systemd does not run on this machine, so it cannot keep ${service.title} running; ${withoutSupervisor(service)}`;
+}
 
 /** systemd of a user on Linux. @param user the user's name, for `loginctl` */
 export function openSystemd(
   run: RunProgram,
+  service: ServiceName,
   { configHome, user }: { configHome: string; user: string },
 ): Supervisor {
+  const unit = `gsv-${service.id}.service`;
   const systemctl = (...args: string[]) => succeed(run, "systemctl", ["--user", ...args]);
   const lingers = async () => {
     const { stdout } = await run("loginctl", ["show-user", user, "--property=Linger"]);
@@ -28,8 +31,8 @@ export function openSystemd(
   return {
     name: "systemd",
     file: join(configHome, "systemd/user", unit),
-    check: () => checkSystemd(run),
-    describe: unitFile,
+    check: () => checkSystemd(run, service),
+    describe: (program) => unitFile(service, program),
     async activate() {
       await systemctl("daemon-reload");
       await systemctl("enable", unit);
@@ -58,24 +61,25 @@ export function openSystemd(
   };
 }
 
-async function checkSystemd(run: RunProgram): Promise<void> {
+async function checkSystemd(run: RunProgram, service: ServiceName): Promise<void> {
   const { code, stderr } = await run("systemctl", ["--user", "show-environment"]);
   if (code === 0) return;
   // Check the folder as sd_booted(3) does: most containers have systemd's programs, but do not run it.
-  if (code === undefined || !existsSync("/run/systemd/system")) throw new Failure("no-systemd", noSystemd);
+  if (code === undefined || !existsSync("/run/systemd/system"))
+    throw new Failure("no-systemd", noSystemd(service));
   throw new Failure(
     "no-systemd",
-    `systemd does not answer for this user (${stderr.split("\n")[0]}); log in as this user directly, not with su or sudo, or ${withoutSupervisor}`,
+    `systemd does not answer for this user (${stderr.split("\n")[0]}); log in as this user directly, not with su or sudo, or ${withoutSupervisor(service)}`,
   );
 }
 
 /**
- * The unit file. systemd restarts the node whenever it ends, without limit. SIGTERM goes only to the node, which stops its
- * commands; remaining processes are killed after ten seconds. The environment must not name another gateway.
+ * The unit file. systemd restarts the program whenever it ends, without limit. SIGTERM goes only to the program, which stops
+ * its commands; remaining processes are killed after ten seconds. The environment must not name another gateway.
  */
-function unitFile({ command, path, folder }: ServiceProgram): string {
+function unitFile({ summary }: ServiceName, { command, path, folder }: ServiceProgram): string {
   return `[Unit]
-Description=gsv node: gives its agent access to this machine
+Description=${summary}
 StartLimitIntervalSec=0
 
 [Service]

@@ -1,16 +1,25 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Failure } from "../../../app/failure.ts";
-import type { RunProgram } from "../../program/run-program.ts";
-import { type ServiceProgram, type ServiceState, type Supervisor, succeed } from "./supervisor.ts";
-
-const label = "gsv.node";
+import { Failure } from "../../app/failure.ts";
+import type { RunProgram } from "../program/run-program.ts";
+import {
+  type ServiceName,
+  type ServiceProgram,
+  type ServiceState,
+  type Supervisor,
+  succeed,
+} from "./supervisor.ts";
 
 /** Max attempts to load the agent. launchd unloads the previous one with a delay. */
 const loadAttempts = 5;
 
 /** launchd on macOS: a user agent, which runs while the user is logged in. */
-export function openLaunchd(run: RunProgram, { home, uid }: { home: string; uid: number }): Supervisor {
+export function openLaunchd(
+  run: RunProgram,
+  { id }: ServiceName,
+  { home, uid }: { home: string; uid: number },
+): Supervisor {
+  const label = `gsv.${id}`;
   const file = join(home, "Library/LaunchAgents", `${label}.plist`);
   const domain = `gui/${uid}`;
   const target = `${domain}/${label}`;
@@ -34,7 +43,7 @@ export function openLaunchd(run: RunProgram, { home, uid }: { home: string; uid:
           `launchd has no session of this user (${stderr.split("\n")[0]}); log in at this machine's screen, then run this command again`,
         );
     },
-    describe: propertyList,
+    describe: (program) => propertyList(label, join(program.logs, `${id}.out`), program),
     async activate() {
       await unload();
       await load();
@@ -58,9 +67,9 @@ export function openLaunchd(run: RunProgram, { home, uid }: { home: string; uid:
 }
 
 /** The agent's property list. launchd restarts the agent whenever it ends, at most once in ten seconds. */
-function propertyList({ command, path, folder, logs }: ServiceProgram): string {
+function propertyList(label: string, out: string, { command, path, folder }: ServiceProgram): string {
   const text = (value: string) => `<string>${escaped(value)}</string>`;
-  const output = text(join(logs, "node.out"));
+  const output = text(out);
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
