@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { failedSend, fileOf } from "../../http/platform-call.ts";
 import {
   type Buttons,
@@ -5,6 +6,7 @@ import {
   type ChannelAccount,
   type Destination,
   type FileMessage,
+  type OutboundFile,
   type OutboundMessage,
   type PressOutcome,
   type Received,
@@ -204,29 +206,61 @@ function discordButtons(now: () => number): Buttons {
 
 /** Up to 10 MB (https://docs.discord.com/developers/reference#uploading-files). */
 function sendFile(account: ChannelAccount, { file, ...to }: FileMessage, now: number): Promise<SendOutcome> {
-  const form = new FormData();
-  form.append("payload_json", JSON.stringify({ allowed_mentions }));
-  form.append("files[0]", fileOf(file));
-  return sendTo(account, to, { form, signal: AbortSignal.timeout(sendFileTimeoutMs) }, now);
+  const content = { body: { allowed_mentions }, file, signal: AbortSignal.timeout(sendFileTimeoutMs) };
+  return sendTo(account, to, content, now);
 }
 
-/** The body of a message; `text` when the message is text only. */
-type Content = Pick<DiscordRequest, "body" | "form" | "signal"> & { text?: string };
+/** A message: its fields, and the file that goes with it. `text` when the message is text only. */
+interface Content {
+  body: Record<string, unknown>;
+  file?: OutboundFile;
+  signal: AbortSignal;
+  text?: string;
+}
+
+/** The call's body: JSON, or a form when there is a file. */
+function written({ body, file, signal }: Content): Pick<DiscordRequest, "body" | "form" | "signal"> {
+  if (!file) return { body, signal };
+  const form = new FormData();
+  form.append("payload_json", JSON.stringify(body));
+  form.append("files[0]", fileOf(file));
+  return { form, signal };
+}
+
+/**
+ * Fields of a message to a channel. Discord creates no second message with the nonce of one of the last minutes. The context
+ * of an interaction has no message to reply to.
+ */
+function channelFields({ id, replyToId, context }: Addressed): Record<string, unknown> {
+  const reply = replyToId !== undefined && context === undefined;
+  return {
+    ...(id === undefined ? {} : { nonce: nonceOf(id), enforce_nonce: true }),
+    ...(reply ? { message_reference: { message_id: replyToId, fail_if_not_exists: false } } : {}),
+  };
+}
+
+/** A nonce has at most 25 characters (https://docs.discord.com/developers/resources/message#create-message). */
+function nonceOf(id: string): string {
+  return createHash("sha256").update(id).digest("base64url").slice(0, 25);
+}
+
+type Addressed = Destination & Pick<OutboundMessage, "id">;
 
 async function sendTo(
   account: ChannelAccount,
-  to: Destination,
-  { text, ...content }: Content,
+  to: Addressed,
+  content: Content,
   now: number,
 ): Promise<SendOutcome> {
   const interaction = liveInteraction(to.context, now);
   if (interaction) {
-    const answer = await sendByInteraction(account, interaction, to, { text, ...content });
+    const answer = await sendByInteraction(account, interaction, to, content);
     if (answer.ok || !answer.gone) return outcomeOf(answer);
     if (interaction.age < settlingMs) return failedSend(true, reasonOf(answer), settlingWaitMs);
   }
   const path = `/channels/${channelOf(to.peer)}/messages`;
-  return outcomeOf(await callDiscord(account, { path, asBot: true, ...content }));
+  const body = { ...content.body, ...channelFields(to) };
+  return outcomeOf(await callDiscord(account, { path, asBot: true, ...written({ ...content, body }) }));
 }
 
 /**
@@ -240,6 +274,7 @@ async function sendByInteraction(
   { replyToId }: Destination,
   { text, ...content }: Content,
 ): Promise<DiscordAnswer> {
+  const call = written(content);
   const webhook = `/webhooks/${encodeURIComponent(String(account.settings.applicationId))}/${encodeURIComponent(token)}`;
   const request = { asBot: false, secret: token, signal: content.signal };
   const original = { ...request, path: `${webhook}/messages/@original` };
@@ -249,8 +284,8 @@ async function sendByInteraction(
   const shown = current?.message;
   if (current && text !== undefined && shown?.content === text) return current;
   const isReplaced = !current || Boolean(shown?.content) || (shown?.attachments ?? []).length > 0;
-  if (isReplaced) return callDiscord(account, { ...request, ...content, path: webhook });
-  return callDiscord(account, { ...original, ...content, method: "PATCH" });
+  if (isReplaced) return callDiscord(account, { ...request, ...call, path: webhook });
+  return callDiscord(account, { ...original, ...call, method: "PATCH" });
 }
 
 function outcomeOf(answer: DiscordAnswer): SendOutcome {

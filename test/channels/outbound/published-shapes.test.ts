@@ -44,6 +44,12 @@ const discordMessage = v.strictObject({
   flags: suppressEmbeds,
   allowed_mentions: noMentions,
 });
+/** https://docs.discord.com/developers/resources/message#create-message */
+const discordChannelMessage = v.strictObject({
+  ...discordMessage.entries,
+  nonce: v.pipe(v.string(), v.minLength(1), v.maxLength(25)),
+  enforce_nonce: v.literal(true),
+});
 const discord = { "user-agent": /^DiscordBot \([^,]+, [\d.]+\)$/ };
 const asBot = { ...discord, authorization: /^Bot \S+$/ };
 const file = v.instance(File);
@@ -175,7 +181,7 @@ const shapes: Record<ChannelName, Record<string, Shape>> = {
     "a message in a channel": {
       to: /^POST \/api\/v10\/channels\/\d+\/messages$/,
       headers: { ...json, ...asBot },
-      body: discordMessage,
+      body: discordChannelMessage,
     },
     typing: { to: /^POST \/api\/v10\/channels\/\d+\/typing$/, headers: asBot },
   },

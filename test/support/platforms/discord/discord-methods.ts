@@ -43,6 +43,8 @@ export interface DiscordState {
   interactions: Map<string, AnsweredInteraction>;
   /** Messages that the bot sent to channels. */
   messages: DiscordMessage[];
+  /** The messages of the last minutes, by nonce. */
+  nonces: Map<string, DiscordMessage>;
   /** Messages with buttons, as they were sent. */
   asked: DiscordMessage[];
   /** Texts that only those who pressed a button saw. */
@@ -164,11 +166,22 @@ function createFollowup(
 function createMessage(call: PlatformCall, state: DiscordState, channel = ""): PlatformReply {
   const refusal = refuseBot(call, state, channel);
   if (refusal) return refusal;
+  const { nonce, enforce_nonce } = payloadOf(call);
+  if (nonce !== undefined && (typeof nonce !== "string" || nonce.length > 25))
+    return fault(400, 50035, "Invalid Form Body");
+  const sent = enforce_nonce === true ? state.nonces.get(String(nonce)) : undefined;
+  if (sent) return { status: 200, body: sent };
   const written = writtenIn(call, state);
   if ("status" in written) return written;
   const message = newMessage(channel, written, 0);
   state.messages.push(message);
+  if (nonce !== undefined) state.nonces.set(nonce, message);
   return { status: 200, body: message };
+}
+
+/** The fields of a message that is to be created. */
+function payloadOf({ body, form }: PlatformCall): Record<string, unknown> {
+  return form ? JSON.parse(String(form.get("payload_json") ?? "{}")) : (body ?? {});
 }
 
 /** The bot may change its messages, also those that answered an interaction. */
@@ -222,23 +235,24 @@ const maxUpload = 10 * 1024 * 1024;
 type Written = Pick<DiscordMessage, "content" | "attachments" | "components">;
 
 /** The content of a call and its files (https://docs.discord.com/developers/reference#uploading-files). */
-function writtenIn({ body, form }: PlatformCall, state: DiscordState): Written | PlatformReply {
+function writtenIn(call: PlatformCall, state: DiscordState): Written | PlatformReply {
+  const { form } = call;
   const files = [...(form?.entries() ?? [])].flatMap(([name, value]) =>
     /^files\[\d\]$/.test(name) && value instanceof File ? [value] : [],
   );
-  const payload = form ? JSON.parse(String(form.get("payload_json") ?? "{}")) : body;
-  const content = payload?.content ?? "";
+  const payload = payloadOf(call);
+  const content = payload.content ?? "";
   if (typeof content !== "string" || (content.trim() === "" && files.length === 0))
     return fault(400, 50006, "Cannot send an empty message");
   if ([...content].length > maxContent) return fault(400, 50035, "Invalid Form Body");
-  const mentions = payload?.allowed_mentions as { parse?: unknown } | undefined;
+  const mentions = payload.allowed_mentions as { parse?: unknown } | undefined;
   if (mentions !== undefined && !Array.isArray(mentions.parse)) return fault(400, 50035, "Invalid Form Body");
   if (files.some(({ size }) => size > maxUpload)) return fault(413, 40005, "Request entity too large");
   state.uploads.push(...files);
   const attachments = files.map(({ name, type, size }, index) => ({
     ...{ id: String(index), filename: name, content_type: type, size },
   }));
-  const components = payload?.components as DiscordRow[] | undefined;
+  const components = payload.components as DiscordRow[] | undefined;
   if (components && !areRight(components)) return fault(400, 50035, "Invalid Form Body");
   return { content, attachments, ...(components ? { components } : {}) };
 }

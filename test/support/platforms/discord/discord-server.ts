@@ -31,6 +31,7 @@ export async function startDiscordServer(): Promise<DiscordServer> {
     applicationId: "198622483471925248",
     interactions: new Map(),
     messages: [],
+    nonces: new Map(),
     asked: [],
     told: [],
     typing: [],
