@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { failureOf } from "../../cli/app/failure.ts";
 import type { Trouble } from "../../cli/app/template.ts";
+import { noSystemd } from "../../cli/commands/daemon/systemd.ts";
 import { findings } from "../../cli/commands/doctor/findings.ts";
-import { nodeService } from "../../cli/commands/node/node-service.ts";
-import { noSystemd } from "../../cli/commands/service/systemd.ts";
+import { nodeService } from "../../cli/commands/node/supervised-node.ts";
 import { gatewayTroubles } from "../../cli/gateway/address.ts";
 import { endedFor, finalEnd } from "../../cli/gateway/refusal.ts";
 import { type FailedCall, failureSentence } from "../../functions/agent/model/failure-sentence.ts";

@@ -7,8 +7,8 @@ const nodeOptions: NonNullable<CommandEntry["options"]> = [
 
 const service = async () => {
   const [{ serviceCommands }, { nodeService }] = await Promise.all([
-    import("../service/service-commands.ts"),
-    import("./node-service.ts"),
+    import("../daemon/service-commands.ts"),
+    import("./supervised-node.ts"),
   ]);
   return serviceCommands(nodeService, process.platform);
 };

@@ -7,7 +7,7 @@ import type { Invocation } from "../../app/options.ts";
 import { askHidden, readAll } from "../../app/questions.ts";
 import { freeName } from "../../gateway/machine-token.ts";
 import { type ServersStatus, serversStatusName } from "../../node/mcp/servers-status.ts";
-import type { PreparedService, ServiceKind } from "../service/service-commands.ts";
+import type { PreparedService, ServiceKind } from "../daemon/service-commands.ts";
 import { nodePlace } from "./node-settings.ts";
 
 /** The node as a service: `gsv node install`, … */
