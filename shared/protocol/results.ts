@@ -15,6 +15,7 @@ import type {
   ContextChanged,
   ContextResult,
   CostResult,
+  PreviousConversation,
   RunOutcome,
   SessionEntry,
 } from "./session-results.ts";
@@ -284,7 +285,13 @@ interface ResultTable
   "session.compact": CompactResult;
   /** `sessionIds`: the deleted conversations. `objects`: number of objects deleted from the bucket. */
   "session.delete": { ok: true; sessionKey: string; sessionIds: string[]; objects: number };
-  "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
+  "session.history": {
+    sessionKey: string;
+    currentSessionId: string;
+    previousSessionIds: string[];
+    /** The same conversations; an extension of GSV's protocol. */
+    previous: PreviousConversation[];
+  };
   "session.transcript": TranscriptPage;
   "session.export": ExportPage;
   /** `messages`: number of messages that the session has now. */

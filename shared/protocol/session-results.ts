@@ -1,3 +1,10 @@
+/** A conversation that a reset has ended. */
+export interface PreviousConversation {
+  sessionId: string;
+  /** Epoch ms. Unknown when an earlier version of the gateway ended it. */
+  lastActiveAt?: number;
+}
+
 /** How full a session's context window is. Counts of tokens. */
 export interface ContextResult {
   sessionKey: string;

@@ -1,3 +1,4 @@
+import type { PreviousConversation } from "../protocol/session-results.ts";
 import type { Item, Key, Table } from "../world/world.ts";
 import type { SessionState } from "./state.ts";
 
@@ -8,7 +9,8 @@ export const maxPreviousIds = 500;
 const heldAlone = 20;
 
 /** The fields of a session's item about its earlier ids. */
-type Earlier = Pick<SessionState, "sessionKey" | "sessionId" | "resets" | "previousSessionIds" | "context">;
+type Earlier = Pick<SessionState, "sessionKey" | "sessionId" | "resets" | "previousSessionIds" | "context"> &
+  Partial<Pick<SessionState, "updatedAt">>;
 
 /** The key of the item that a reset wrote; resets are numbered from 1. Its `ids` has the conversation that it ended. */
 export function previousKey(sessionKey: string, reset: number): Key {
@@ -17,25 +19,33 @@ export function previousKey(sessionKey: string, reset: number): Key {
 
 /** The earlier ids of a session, oldest first: at most `maxPreviousIds`, the newest ones. */
 export async function readPreviousIds(table: Table, session: Earlier): Promise<string[]> {
+  return (await readPrevious(table, session)).map(({ sessionId }) => sessionId);
+}
+
+/** The earlier conversations of a session, oldest first: at most `maxPreviousIds`, the newest ones. */
+export async function readPrevious(table: Table, session: Earlier): Promise<PreviousConversation[]> {
   const { sessionKey, sessionId, resets = 0, previousSessionIds: held = [] } = session;
-  if (resets === 0 && held.length < heldAlone) return held;
+  if (resets === 0 && held.length < heldAlone) return held.map((id) => ({ sessionId: id }));
   // The prefix also matches the item `PREVIOUS`, where earlier versions stored the ids beyond those in the session's item.
   const wanted = { prefix: "PREVIOUS", descending: true, limit: maxPreviousIds + 1 };
   const items = await table.query({ pk: `S#${sessionKey}`, ...wanted });
-  const ids = new Set([...items.reverse().flatMap(idsOf), ...held]);
+  const found = new Map<string, PreviousConversation>();
+  for (const one of [...items.reverse().flatMap(conversationsOf), ...held.map((id) => ({ sessionId: id }))])
+    if (!found.has(one.sessionId)) found.set(one.sessionId, one);
   // A reset in progress has written its item, but its conversation is current until the commit.
-  ids.delete(sessionId);
-  return [...ids].slice(-maxPreviousIds);
+  found.delete(sessionId);
+  return [...found.values()].slice(-maxPreviousIds);
 }
 
 /**
- * Records the id of the conversation that a reset ends in a separate item, together with ids that an earlier version left in
- * the session's item. A repeat writes the same item.
+ * Records the id and last activity of the conversation that a reset ends in a separate item, together with ids that an earlier
+ * version left in the session's item. A repeat writes the same item.
  * @returns the number of the reset, which the reset's commit stores in the session's item as `resets`
  */
 export async function recordPreviousId(table: Table, session: Earlier): Promise<number> {
-  const { sessionKey, sessionId, resets = 0, previousSessionIds: held = [] } = session;
-  await table.put({ ...previousKey(sessionKey, resets + 1), ids: [...held, sessionId] });
+  const { sessionKey, sessionId, updatedAt, resets = 0, previousSessionIds: held = [] } = session;
+  const ids = [...held, sessionId];
+  await table.put({ ...previousKey(sessionKey, resets + 1), ids, ...(updatedAt ? { at: updatedAt } : {}) });
   return resets + 1;
 }
 
@@ -52,6 +62,15 @@ export async function removePreviousId(table: Table, sessionKey: string, session
     const left = ids.filter((id) => id !== sessionId);
     await (left.length === 0 ? table.delete(key) : table.put({ ...key, ids: left }));
   }
+}
+
+/** The conversations of an item. Its time is that of the last one. */
+function conversationsOf(item: Item): PreviousConversation[] {
+  const ids = idsOf(item);
+  return ids.map((sessionId, index) => ({
+    sessionId,
+    ...(item.at !== undefined && index === ids.length - 1 ? { lastActiveAt: Number(item.at) } : {}),
+  }));
 }
 
 function idsOf(item: Item): string[] {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { storeMedia } from "../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
-import { maxPreviousIds, recordPreviousId } from "../../shared/session/previous-ids.ts";
+import { maxPreviousIds, readPrevious, recordPreviousId } from "../../shared/session/previous-ids.ts";
 import { metaKey, type SessionState } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
 import { openFormatted } from "../../shared/world/stored-format.ts";
@@ -215,6 +215,11 @@ describe("a reset by hand", () => {
     await resets.invoke(nextDay);
     const ids = await resets.previous();
     expect([ids.length, ids[0], ids.at(-1)]).toEqual([maxPreviousIds, "old-1", before.sessionId]);
+    const previous = await readPrevious(resets.state.table, await resets.current());
+    expect([previous[0], previous.at(-1)]).toEqual([
+      { sessionId: "old-1" },
+      { sessionId: before.sessionId, lastActiveAt: before.updatedAt },
+    ]);
     expect(JSON.stringify(await resets.current())).not.toContain("old-");
   });
 

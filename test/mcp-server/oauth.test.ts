@@ -287,7 +287,8 @@ describe("a request", () => {
     });
     await client.close();
     await owner.call("program.approve", { code });
-    expect(await owner.request("program.approve", { code })).toMatchObject({ error: { code: 409 } });
+    for (const method of ["program.approve", "program.deny"] as const)
+      expect(await owner.request(method, { code })).toMatchObject({ error: { code: 409 } });
     expect(await owner.request("program.approve", { code: "aaaa-aaaa" })).toMatchObject({
       error: { code: 404 },
     });

@@ -1,3 +1,4 @@
+import { encode } from "uqr";
 import { describe, expect, it } from "vitest";
 import { openGateway } from "../../cli/gateway/gateway-client.ts";
 import { listTokens } from "../../shared/peers/tokens.ts";
@@ -49,7 +50,9 @@ describe.skipIf(chromiumPath === undefined)("sessions in a browser", inBrowser, 
     await house.page.waitForSelector(".sessions .name:has-text('birds')");
     await house.page.click("text=Reset…");
     await house.page.click("dialog button.danger");
-    await house.page.click("[aria-label='Earlier conversations'] a");
+    const earlier = house.page.locator("[aria-label='Earlier conversations'] a");
+    expect(await earlier.innerText()).toMatch(/^1\. conversation,\s(.*, )?\d\d:\d\d/);
+    await earlier.click();
     await house.page.waitForSelector("main.view .mine:has-text('puffins')");
     expect(await house.page.locator("main.view .edit").count()).toBe(0);
     await house.page.fill("[type=search]", "puffins");
@@ -90,6 +93,13 @@ describe.skipIf(chromiumPath === undefined)("sessions in a browser", inBrowser, 
   });
 });
 
+/** The rows of the square modules of an SVG path, 1 for those that it has. */
+function modulesOf(path: string, size: number): string[] {
+  const dark = new Set([...path.matchAll(/M(\d+ \d+)h1v1h-1z/g)].map(([, place]) => place));
+  const columns = Array.from({ length: size }, (_, x) => x);
+  return columns.map((y) => columns.map((x) => (dark.has(`${x} ${y}`) ? 1 : 0)).join(""));
+}
+
 describe.skipIf(chromiumPath === undefined)("devices in a browser", inBrowser, () => {
   const house = pageHouse();
   const rows = () => house.page.locator("[aria-label=Devices] > li");
@@ -100,6 +110,10 @@ describe.skipIf(chromiumPath === undefined)("devices in a browser", inBrowser, (
     expect(await rows().allInnerTexts()).toEqual([expect.stringContaining("this device")]);
     await house.page.click("text=Connect another device");
     const short = await house.page.locator(".code-text").innerText();
+    const drawn = await house.page.getByRole("img", { name: "QR code" }).locator(".dark").getAttribute("d");
+    const link = await house.page.locator(".code-card a").innerText();
+    const modules = encode(link, { border: 4 }).data.map((row) => row.map(Number).join(""));
+    expect(modulesOf(drawn ?? "", modules.length)).toEqual(modules);
     const other = await (await house.browser.newContext()).newPage();
     const faults = watchFaults(other);
     await other.goto(house.dev.cloud.page);

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { sessionName } from "../chat/session-name.ts";
 import { Confirm } from "../parts/confirm.tsx";
+import { timeText } from "../parts/durations.ts";
 import { Fault } from "../parts/fault.tsx";
 import { useAction } from "../parts/use-action.ts";
 import { useAnswer } from "../parts/use-answer.ts";
@@ -35,15 +36,18 @@ export default function Session({ state }: { state: ConsoleState }) {
       <a href={addressOf("chat", found.sessionKey)}>Back to the conversation</a>
       <Name key={found.sessionKey} state={state} sessionKey={found.sessionKey} />
       <h2>Earlier conversations</h2>
-      {found.previousSessionIds.length === 0 && <p class="note">None: this session was never reset.</p>}
+      {found.previous.length === 0 && <p class="note">None: this session was never reset.</p>}
       <ul class="rows" aria-label="Earlier conversations">
-        {found.previousSessionIds.map((id, index) => (
-          <li key={id}>
-            <a href={addressOf("session", found.sessionKey, id)}>
-              {index + 1}. conversation, {id.slice(0, 8)}
-            </a>
-          </li>
-        ))}
+        {found.previous
+          .map(({ sessionId: id, lastActiveAt }, index) => (
+            <li key={id}>
+              <a href={addressOf("session", found.sessionKey, id)}>
+                {index + 1}. conversation,{" "}
+                {lastActiveAt === undefined ? id.slice(0, 8) : <time>{timeText(lastActiveAt)}</time>}
+              </a>
+            </li>
+          ))
+          .toReversed()}
       </ul>
       <Endings state={state} sessionKey={found.sessionKey} reload={history.reload} />
     </>

@@ -1,4 +1,5 @@
 import type { Message } from "../../../shared/protocol/messages.ts";
+import { moment } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
@@ -12,8 +13,11 @@ export const showHistory: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const sessionKey = args[0] ?? (await context.settings()).sessionKey;
   const history = await gateway.request("session.history", { sessionKey });
-  const { currentSessionId, previousSessionIds } = history;
-  const lines = [...previousSessionIds, `${currentSessionId || "(no messages yet)"}  (current)`];
+  const { currentSessionId, previous } = history;
+  const ended = previous.map(({ sessionId, lastActiveAt }) =>
+    lastActiveAt === undefined ? sessionId : `${sessionId}  ${moment(lastActiveAt)}`,
+  );
+  const lines = [...ended, `${currentSessionId || "(no messages yet)"}  (current)`];
   context.print(history, lines.join("\n"));
 };
 

@@ -1,9 +1,9 @@
+import { renderUnicodeCompact } from "uqr";
 import { openInBrowser } from "../../app/browser.ts";
 import { moment } from "../../app/columns.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { createPageLink } from "../../gateway/page-link.ts";
-import { drawQrCode, qrCode } from "./qr-code.ts";
 
 /** Opens the gateway's page with a code, or shows address and code for another device. */
 export const openPage: Action = async (context, { options }) => {
@@ -13,9 +13,12 @@ export const openPage: Action = async (context, { options }) => {
   const { page, url } = result;
   const until = `The code works once, until ${moment(result.expiresAt)}.`;
   if (isPhone) {
-    const drawn = qrCode(url);
-    const picture = drawn ? `${drawQrCode(drawn)}\n\nScan this, or open` : "Open";
-    context.printExactly(result, `${picture} ${page} and type ${result.short}\n${until}`);
+    // Light modules are drawn, so that it is dark on a dark screen.
+    const picture = renderUnicodeCompact(url, { border: 2 });
+    context.printExactly(
+      result,
+      `${picture}\n\nScan this, or open ${page} and type ${result.short}\n${until}`,
+    );
     if (/^https?:\/\/(?:127\.|localhost)/.test(page))
       context.note(
         "gsv: a phone cannot reach this machine's own address; deploy the gateway, or use a tunnel",

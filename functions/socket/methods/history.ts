@@ -1,6 +1,6 @@
 import { countChange } from "../../../shared/recall/changes.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
-import { readPreviousIds } from "../../../shared/session/previous-ids.ts";
+import { readPrevious } from "../../../shared/session/previous-ids.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 import { readTranscriptPage } from "../transcript-page.ts";
@@ -38,8 +38,9 @@ export const historyMethods: Pick<
       const sessionKey = await canonicalKey(gateway, params.sessionKey);
       const state = await readSession(gateway.table, sessionKey);
       const { sessionId: currentSessionId = "" } = state ?? {};
-      const previousSessionIds = state ? await readPreviousIds(gateway.table, state) : [];
-      return { sessionKey, currentSessionId, previousSessionIds };
+      const previous = state ? await readPrevious(gateway.table, state) : [];
+      const previousSessionIds = previous.map(({ sessionId }) => sessionId);
+      return { sessionKey, currentSessionId, previousSessionIds, previous };
     },
   },
   "session.transcript": {

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Results } from "../../../shared/protocol/results.ts";
 import { timeText } from "../../parts/durations.ts";
@@ -52,6 +53,7 @@ export function NewDevice({ state, devices, reload }: NewDeviceProps) {
 }
 
 function Code({ code: { code, short = "", expiresAt } }: { code: Results["code.create"] }) {
+  const isLocal = ["127.0.0.1", "localhost"].includes(location.hostname);
   const isCopied = useSignal(false);
   const link = `${location.origin}/#c=${code}`;
   const copy = async () => {
@@ -60,8 +62,10 @@ function Code({ code: { code, short = "", expiresAt } }: { code: Results["code.c
   };
   return (
     <div class="code-card">
+      <p>Scan this with the other device,</p>
+      <QrCode text={link} />
       <p>
-        Open <b dir="ltr">{location.host}</b> on the other device, and type
+        or open <b dir="ltr">{location.host}</b> there, and type
       </p>
       <p class="code-text" dir="ltr">
         {short}
@@ -79,9 +83,25 @@ function Code({ code: { code, short = "", expiresAt } }: { code: Results["code.c
       </div>
       <p class="small">
         It works once, until {timeText(expiresAt)}. On an iPhone the app on the home screen needs a code of
-        its own: it does not share the browser’s sign-in. On a laptop, <code>gsv open --phone</code> draws a
-        QR code.
+        its own: it does not share the browser’s sign-in.
+        {isLocal &&
+          " Another device cannot reach this machine’s own address: deploy the gateway, or use a tunnel."}
       </p>
     </div>
   );
+}
+
+/** Drawn when its code is loaded. Without it, the typed code and the link are enough. */
+function QrCode({ text }: { text: string }) {
+  const picture = useSignal<VNode | undefined>(undefined);
+  useEffect(() => {
+    picture.value = undefined;
+    void import("./qr-picture.tsx").then(
+      ({ qrPicture }) => {
+        picture.value = qrPicture(text);
+      },
+      () => undefined,
+    );
+  }, [text]);
+  return <div class="qr-place">{picture.value}</div>;
 }

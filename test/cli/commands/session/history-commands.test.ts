@@ -18,11 +18,18 @@ afterEach(() => gateway.close());
 const user = (content: string) => ({ role: "user", content, timestamp: 1 });
 
 describe("gsv session history", () => {
-  const history = { sessionKey: "agent:main:main", currentSessionId: "c", previousSessionIds: ["a", "b"] };
+  const history = {
+    sessionKey: "agent:main:main",
+    currentSessionId: "c",
+    previousSessionIds: ["a", "b"],
+    previous: [{ sessionId: "a" }, { sessionId: "b", lastActiveAt: Date.UTC(2026, 0, 2, 12) }],
+  };
 
-  it("lists the ids of a session's conversations, oldest first", async () => {
+  it("lists a session's conversations with their last activity, oldest first", async () => {
     answers({ "session.history": () => history });
-    expect((await run("session", "history")).stdout).toBe("a\nb\nc  (current)\n");
+    expect((await run("session", "history")).stdout).toMatch(
+      /^a\nb {2}2026-01-02 \d\d:\d\d.*\nc {2}\(current\)\n$/,
+    );
     expect(gateway.requests).toEqual([
       { method: "session.history", params: { sessionKey: "agent:main:main" } },
     ]);
