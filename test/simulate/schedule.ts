@@ -282,6 +282,7 @@ class Simulation {
       },
       written: (key, before, after, writer) => {
         for (const scene of this.scenes.values()) scene.written({ key, before, after, writer });
+        if (key.pk.startsWith("AP#") && !before) void this.peers.allow(key.pk.slice("AP#".length));
         if (key.sk !== "META" || !key.pk.startsWith("S#") || !after) return;
         const states = { before: before as never, after: after as unknown as SessionState };
         const change = { ...states, writer, now: this.timeline.now, isCalm: this.faults.total === 0 };

@@ -1,4 +1,5 @@
 import type { Gateway } from "../../../functions/socket/gateway.ts";
+import { answerRequest } from "../../../shared/approvals/answer.ts";
 import { createActivity } from "../../../shared/channels/activity.ts";
 import type { Channels } from "../../../shared/channels/channel.ts";
 import { handleInbound, type Inbound } from "../../../shared/channels/inbound/inbound.ts";
@@ -221,6 +222,16 @@ export class Peers {
       await timeline.pass(faults.between(500, 10_000));
     }
     this.busy--;
+  }
+
+  /** The owner finds an open request in a list, and allows it. */
+  async allow(requestId: string): Promise<void> {
+    const { timeline, faults } = this.around;
+    await timeline.pass(faults.between(1_000, 60_000));
+    await this.insist("owner", (world) => {
+      const answer = { decision: "allow", scope: "once", by: "client c", at: world.now() } as const;
+      return answerRequest(world, requestId, answer);
+    });
   }
 
   /** The bridge reconnects, as every connection must from time to time, and receives what waits for it. */

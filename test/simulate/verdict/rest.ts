@@ -19,10 +19,10 @@ import { checkObjects } from "./objects-at-rest.ts";
 const passing = ["duePk", "dueAt", "run", "stop", "compacting", "resetting", "clearFrom"];
 
 /**
- * Schedules that may be left: those of replaced intervals of a job or a heartbeat, up to 40 minutes, and of transfers that ended
- * before their deadline, up to 10. They are ignored when they fire.
+ * Schedules that may be left: those of replaced intervals of a job or a heartbeat, up to 40 minutes, of transfers that ended
+ * before their deadline, up to 10, and reminders of answered requests, up to an hour. They are ignored when they fire.
  */
-const lasting = ["reset-due", "cron", "heartbeat", "tool-timeout"];
+const lasting = ["reset-due", "cron", "heartbeat", "tool-timeout", "approval-reminder"];
 
 /** The owners may have changed this much earlier than an answer was due: a pause delays what follows from it. Milliseconds. */
 const ownersMs = 120_000;
