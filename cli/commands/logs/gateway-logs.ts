@@ -1,17 +1,12 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { durationMs, durationPattern } from "../../../shared/configuration/duration.ts";
-import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, usage } from "../../app/failure.ts";
-import { type Invocation, text } from "../../app/options.ts";
-import { regionOf } from "../../gateway/aws-region.ts";
+import type { Invocation } from "../../app/options.ts";
 import { byLine, followLog, newestLines } from "./log-files.ts";
+import { logPlaceOf } from "./log-place.ts";
 
 type Options = Invocation["options"];
-
-/** The functions of the gateway. Each has a log group `/aws/lambda/gsv-{stage}-{function}`. */
-const functionNames = ["socket", "webhook", "timer", "agent", "openai", "mcp", "page"];
 
 /** The log files of a local gateway: all functions, and the errors of the local world. */
 const localLogs = ["functions", "cloud"];
@@ -68,27 +63,18 @@ async function tailCalls(
   url: string,
   isFollowing: boolean,
 ): Promise<TailCall[]> {
-  const { file } = await context.settings();
-  const { gateway, deploy } = await readConfigFile(file);
-  const stage = text(options.stage) ?? (gateway?.url === url ? deploy?.stage : undefined);
-  if (stage === undefined)
-    throw new Failure("stage", `${file} does not contain the stage of ${url}; pass --stage`);
-  const wanted = text(options.function);
-  if (wanted !== undefined && !functionNames.includes(wanted))
-    throw usage(`--function must be one of ${functionNames.join(", ")}, not ${wanted}`);
-  const since = text(options.since) ?? "10m";
-  const seconds = durationPattern.test(since) ? durationMs(since) / 1000 : 0;
-  if (seconds < 1) throw usage(`--since must be a duration such as 90s, 10m or 2h, not ${since}`);
-  const region = text(options.region) ?? regionOf(url);
-  const profile = text(options.profile);
+  const { stage, functions, sinceMs, region, profile } = await logPlaceOf(context, options, {
+    url,
+    since: "10m",
+  });
   const account = [
     ...(region === undefined ? [] : ["--region", region]),
     ...(profile === undefined ? [] : ["--profile", profile]),
   ];
   const follow = isFollowing ? ["--follow"] : [];
-  return (wanted === undefined ? functionNames : [wanted]).map((name) => {
+  return functions.map((name) => {
     const group = `/aws/lambda/gsv-${stage}-${name}`;
-    const how = ["--since", `${seconds}s`, "--format", "short", ...follow, ...account];
+    const how = ["--since", `${sinceMs / 1000}s`, "--format", "short", ...follow, ...account];
     return { function: name, args: ["logs", "tail", group, ...how] };
   });
 }

@@ -13,13 +13,22 @@ const gatewayOptions = ["function", "since", "stage", "profile", "region"];
 
 export const logs: Action = async (context, { options }) => {
   const lines = wholeNumber("--lines", options.lines, 1, 5000);
+  const run = text(options.run);
+  if (run !== undefined) {
+    const stray = ["node", "lines"].find((name) => options[name] !== undefined);
+    if (stray !== undefined) throw usage(`--run prints all lines of one run; omit --${stray}`);
+    // It loads the AWS SDK.
+    const { showRunLogs } = await import("./run-logs.ts");
+    const show = (ended?: Promise<unknown>) => showRunLogs(context, options, run, ended);
+    return options.follow === true ? untilInterrupted(show) : show();
+  }
   if (options.gateway === true) {
     if (options.node !== undefined) throw usage("--gateway and --node are different logs; choose one");
     const show = (ended?: Promise<unknown>) => showGatewayLogs(context, options, lines ?? 100, ended);
     return options.follow === true ? untilInterrupted(show) : show();
   }
   const stray = gatewayOptions.find((name) => options[name] !== undefined);
-  if (stray !== undefined) throw usage(`--${stray} needs --gateway`);
+  if (stray !== undefined) throw usage(`--${stray} needs --gateway or --run`);
   const wanted = { nodeId: text(options.node), lines };
   if (options.follow === true) return untilInterrupted((ended) => followNodeLog(context, wanted, ended));
   await showNodeLog(context, wanted);

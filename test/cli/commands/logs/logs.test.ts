@@ -6,6 +6,7 @@ import { Context } from "../../../../cli/app/context.ts";
 import type { GlobalOptions } from "../../../../cli/app/options.ts";
 import { showGatewayLogs } from "../../../../cli/commands/logs/gateway-logs.ts";
 import { followNodeLog, linesAfter } from "../../../../cli/commands/logs/logs-command.ts";
+import { showRunLogs } from "../../../../cli/commands/logs/run-logs.ts";
 import { functionNames } from "../../../../infra/permissions.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
@@ -101,6 +102,50 @@ describe("gsv logs --gateway of a local gateway", () => {
   });
 });
 
+describe("gsv logs --run of a local gateway", () => {
+  const line = (second: number, event: string, requestId: string, fields: object = {}) =>
+    `${JSON.stringify({ time: `2026-11-22T23:41:0${second}.000Z`, event, requestId, coldStart: false, ...fields })}\n`;
+
+  it("prints the lines of the run in order with their functions, also from the previous file, and new lines", async () => {
+    const cwd = newFolder();
+    const logs = join(cwd, ".gsv/logs");
+    mkdirSync(logs, { recursive: true });
+    writeFileSync(join(cwd, ".gsv/gateway.json"), JSON.stringify({ url: "ws://127.0.0.1:1/ws", token: "t" }));
+    const ofRun = { correlationId: "r1" };
+    const old = line(1, "socket.in", "a") + line(2, "inbox.append", "a", { kind: "message", entryId: "r1" });
+    const newer =
+      line(3, "agent.in", "b") +
+      line(5, "run.end", "b", { steps: 2, ...ofRun }) +
+      line(4, "run.start", "b", ofRun) +
+      line(6, "run.start", "b", { correlationId: "r12" });
+    writeFileSync(join(logs, "functions.log.1"), old);
+    writeFileSync(join(logs, "functions.log"), newer);
+    const text = [
+      "2026-11-22T23:41:02.000Z socket  inbox.append kind=message",
+      "2026-11-22T23:41:04.000Z agent   run.start",
+      "2026-11-22T23:41:05.000Z agent   run.end steps=2",
+    ];
+    expect((await gsv(["logs", "--run", "r1"], { cwd })).stdout).toBe(`${text.join("\n")}\n`);
+    const { stdout } = await gsv(["logs", "--run", "r1", "--json"], { cwd });
+    expect(JSON.parse(stdout.split("\n")[2] ?? "")).toEqual({
+      ...{ time: "2026-11-22T23:41:05.000Z", function: "agent", event: "run.end", steps: 2 },
+      ...{ requestId: "b", coldStart: false, correlationId: "r1" },
+    });
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const { context, out } = contextIn(cwd, {});
+    const following = showRunLogs(context, {}, "r1", ended, 1);
+    await expect.poll(out).toBe(`${text.join("\n")}\n`);
+    appendFileSync(join(logs, "functions.log"), line(7, "timer.in", "c", ofRun));
+    const last = "2026-11-22T23:41:07.000Z timer   timer.in";
+    await expect.poll(out).toBe(`${[...text, last].join("\n")}\n`);
+    end();
+    await following;
+  });
+});
+
 describe("gsv logs --gateway of a gateway on AWS", () => {
   const url = "wss://abc123.execute-api.eu-central-1.amazonaws.com/ws";
   let cwd = "";
@@ -179,7 +224,8 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
     [["--gateway", "--function", "agnet"], "--function must be one of socket, webhook, timer, agent"],
     [["--gateway", "--since", "soon"], "--since must be a duration such as 90s, 10m or 2h"],
     [["--gateway", "--node", "x"], "--gateway and --node are different logs"],
-    [["--since", "1h"], "--since needs --gateway"],
+    [["--since", "1h"], "--since needs --gateway or --run"],
+    [["--run", "r1", "--lines", "5"], "--run prints all lines of one run; omit --lines"],
   ])("refuses %j", async (args, message) => {
     const refused = await gsv(["logs", ...args], { cwd, env });
     expect(refused.code).toBe(2);
