@@ -22,11 +22,14 @@ import { readSettings, type Settings } from "./stage-settings.ts";
 type Limits = Pick<
   Settings,
   | "connectsPerSecond"
+  | "logLevel"
   | "logRetentionDays"
   | "messagesPerSecond"
+  | "metrics"
   | "oldVersionDays"
   | "programsPerSecond"
   | "requireHeader"
+  | "tracing"
   | "webhookConcurrency"
 >;
 
@@ -124,11 +127,13 @@ export class AgentGateway extends Construct {
       settings,
       environment: {
         ...this.environment(parts),
+        ...(settings.logLevel && { POWERTOOLS_LOG_LEVEL: settings.logLevel }),
         ...(props.model && { DEFAULT_MODEL: JSON.stringify(props.model) }),
       },
       arns: this.arns(parts),
     });
 
+    if (settings.metrics) nameMetrics(functions.agent, this.stage);
     socketApi.routeTo(functions.socket.lambda);
     schedules.invokeRegularly(functions.timer.lambda);
     failures.watch(functions.timer.lambda, props.alarmTopic);
@@ -279,6 +284,12 @@ function nameAddresses(
   lambda.addEnvironment("PAGE_ORIGINS", origins.page);
   lambda.addEnvironment("MCP_URL", `${origins.mcp}/mcp`);
   if (requireHeader) lambda.addEnvironment("REQUIRE_HEADER", "true");
+}
+
+/** The agent then writes its metrics, with the stage as their one dimension. */
+function nameMetrics({ lambda }: GatewayFunction, stage: string): void {
+  lambda.addEnvironment("POWERTOOLS_METRICS_NAMESPACE", "gsv");
+  lambda.addEnvironment("POWERTOOLS_SERVICE_NAME", stage);
 }
 
 /** Opens the URLs of the functions that answer HTTP. They end in a slash. Each function checks its callers itself. */

@@ -80,6 +80,7 @@ export const resources = {
   },
   deadLetters: { arn: ({ deadLetters }) => deadLetters },
   ownLog: { arn: ({ logGroup }) => `${logGroup}:*`, wildcard: "Lambda makes a log stream for each instance" },
+  traces: { arn: () => "*", wildcard: "X-Ray has no resources for the traces that are sent to it" },
 } satisfies Record<string, Resource>;
 
 export type ResourceName = keyof typeof resources;
@@ -99,6 +100,13 @@ const ownLog: Grant = {
   usedBy: "Lambda",
 };
 const failedInvocations: Grant = { resource: "deadLetters", actions: ["sqs:SendMessage"], usedBy: "Lambda" };
+
+/** Of every function while the stage has `tracing`. */
+export const traces: Grant = {
+  resource: "traces",
+  actions: ["xray:PutTraceSegments", "xray:PutTelemetryRecords"],
+  usedBy: "Lambda",
+};
 
 const wakeAgent: Grant = { resource: "agentFunction", actions: ["lambda:InvokeFunction"] };
 const createSchedule: readonly Grant[] = [

@@ -18,6 +18,18 @@ export interface Settings {
    * letters, digits, `-` and `.`. It keeps its settings, so `oldVersionDays` has no effect; the stack adds a bucket policy.
    */
   bucketName: string | undefined;
+  /** The functions write log lines of this level and above: DEBUG, INFO, WARN or ERROR. */
+  logLevel: string | undefined;
+  /**
+   * Whether CloudWatch gets four metrics: time from wake to first token, model time, input and output tokens. $0.30 a month each,
+   * $1.20 together, for the hours in which there are values.
+   */
+  metrics: boolean;
+  /**
+   * Whether X-Ray traces the functions. $5 per million traces: $0.26 a month for the idle sweep and watch, and two to four traces
+   * per turn.
+   */
+  tracing: boolean;
   /** For this number of days an overwritten or deleted object can be restored, 1 to 3650. */
   oldVersionDays: number;
   /** Rate limit of the WebSocket API in frames and connects per second, 1 to 10000. Above it, the API answers 429. */
@@ -58,6 +70,9 @@ export function readSettings(read: Read): Settings {
       "the name of a bucket",
     ),
     logRetentionDays: count(read, faults, "logRetentionDays", isRetention) ?? RetentionDays.ONE_MONTH,
+    logLevel: text(read, faults, "logLevel", /^(DEBUG|INFO|WARN|ERROR)$/, "DEBUG, INFO, WARN or ERROR"),
+    metrics: flag(read, faults, "metrics") ?? false,
+    tracing: flag(read, faults, "tracing") ?? false,
     oldVersionDays: count(read, faults, "oldVersionDays", between(1, 3650)) ?? 30,
     messagesPerSecond: count(read, faults, "messagesPerSecond", between(1, 10_000)) ?? 100,
     connectsPerSecond: count(read, faults, "connectsPerSecond", between(1, 10_000)) ?? 10,

@@ -22,6 +22,7 @@ import { createPromptCache } from "./context/prompt-cache.ts";
 import { createPromptSource } from "./context/prompt-source.ts";
 import { createFetchAttachment } from "./fetch-attachment.ts";
 import { createRemoteTools } from "./mcp/lazy-remote-tools.ts";
+import { measureModel } from "./model/measured-model.ts";
 import { createMediaCache } from "./model/media-cache.ts";
 import { createCallModel } from "./model/model.ts";
 import { createTranscribe } from "./model/transcription.ts";
@@ -74,6 +75,7 @@ export function createAgent(world: World): Agent {
   const sender = createChannelSender({ table, secrets, configuration, bridges, now, maxWaitMs });
   const broadcast = createBroadcast(table, sockets, now);
   const book = openBook({ table, configuration, now, tell: tellBudgets(broadcast) });
+  const callModel = createCallModel({ configuration, secrets }, createMediaCache(bucket));
   const memory = loadMemories({ table, bucket, workspace }, segments);
   return {
     table,
@@ -91,7 +93,7 @@ export function createAgent(world: World): Agent {
     ...memory,
     reminders: createReminders({ table, configuration, now, ...memory }),
     archivedResults: createArchivedResults(bucket),
-    callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
+    callModel: world.metrics ? measureModel(callModel, world.metrics, now) : callModel,
     channels: recordFailures(sender, activity),
     fetchAttachment: createFetchAttachment({ channels, configuration, secrets, bridges, guardedFetch }),
     guardedFetch,

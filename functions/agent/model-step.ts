@@ -73,11 +73,13 @@ export async function prepareCall(
 /** Calls the model. Meanwhile streams its text to the clients, shows "typing" on the channel, and stores the prompt's text. */
 export async function askModel(
   agent: Agent,
-  { sessionKey, state, account, interrupted }: SessionWriter,
+  writer: SessionWriter,
   peers: ConnectedPeers,
   run: Run,
   prepared: Prepared,
 ): Promise<AskedModel> {
+  const { sessionKey, state, account, interrupted } = writer;
+  const wokenAt = writer.takeWake();
   const { turn, before, request, after, retention } = prepared;
   const { sessionId, settings } = state;
   const deltas = streamDeltas(agent, sessionKey, run, () => peers.clients(agent.now() - freshPeersMs));
@@ -94,6 +96,7 @@ export async function askModel(
       cacheRetention: retention,
       signal: interrupted,
       timeoutMs: Math.min(turn.configuration.timeouts.llmMs, timeLeft(run, agent.now())),
+      ...(wokenAt === undefined ? {} : { wokenAt }),
       onText: deltas.add,
       onRepeat: deltas.repeat,
     });

@@ -43,14 +43,15 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
  * for one, since the session needs nothing
  */
 async function hold(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<boolean> {
+  const wokenAt = agent.now();
   const peers = prefetch(agent, sessionKey);
-  const held = await acquire(agent.table, sessionKey, randomUUID(), agent.now());
+  const held = await acquire(agent.table, sessionKey, randomUUID(), wokenAt);
   if (!held) {
     log("agent.busy", { sessionKey });
     return true;
   }
   const { state: before } = held;
-  const writer = new SessionWriter(agent, held);
+  const writer = new SessionWriter(agent, held, wokenAt);
   try {
     for (;;) {
       if ((await nextStepOf(agent, writer, peers, timeLeft)) === "released") {

@@ -39,14 +39,19 @@ export class SessionWriter {
   /** Ids of requests that were committed and not shown yet. */
   readonly untold = new Set<string>();
   readonly #agent: WriterAgent;
+  #wokenAt: number | undefined;
   readonly #inTurn = oneAtATime();
   readonly #renewals: NodeJS.Timeout;
   #state: SessionState;
   #interruption = new AbortController();
 
-  /** Starts to renew a lease that was just acquired, until the lease is released or `end` is called. */
-  constructor(agent: WriterAgent, { lease, state }: { lease: Lease; state: SessionState }) {
+  /**
+   * Starts to renew a lease that was just acquired, until the lease is released or `end` is called.
+   * @param wokenAt when the invocation began, epoch ms
+   */
+  constructor(agent: WriterAgent, { lease, state }: { lease: Lease; state: SessionState }, wokenAt?: number) {
     this.#agent = agent;
+    this.#wokenAt = wokenAt;
     this.lease = lease;
     this.#state = state;
     this.account = new SessionAccount(agent.book, lease.sessionKey, lease.epoch, state.paid);
@@ -61,6 +66,13 @@ export class SessionWriter {
 
   get sessionKey(): string {
     return this.lease.sessionKey;
+  }
+
+  /** When the invocation began, epoch ms; undefined after the first call of this method. */
+  takeWake(): number | undefined {
+    const wokenAt = this.#wokenAt;
+    this.#wokenAt = undefined;
+    return wokenAt;
   }
 
   /** As of the last write or renewal. */

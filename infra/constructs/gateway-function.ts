@@ -9,10 +9,11 @@ import {
   Function as LambdaFunction,
   RecursiveLoop,
   Runtime,
+  Tracing,
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { type Arns, type FunctionName, type Grant, grants, resources } from "../permissions.ts";
+import { type Arns, type FunctionName, type Grant, grants, resources, traces } from "../permissions.ts";
 
 export interface GatewayFunctionProps {
   name: FunctionName;
@@ -29,6 +30,8 @@ export interface GatewayFunctionProps {
   logRetentionDays: RetentionDays;
   /** Max concurrent invocations; without it, as many as the account allows. */
   reservedConcurrency?: number;
+  /** Whether X-Ray traces its invocations. */
+  isTraced: boolean;
   /** Whether it may invoke itself without end. */
   invokesItself?: boolean;
   /** For asynchronously invoked functions. */
@@ -58,6 +61,7 @@ export class GatewayFunction extends Construct {
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
     const { role } = new FunctionRole(this, "Role", {
+      rows: [...grants[props.name], ...(props.isTraced ? [traces] : [])],
       functionName: props.name,
       arns: { ...props.arns, logGroup },
     });
@@ -72,6 +76,7 @@ export class GatewayFunction extends Construct {
       timeout: props.timeout,
       environment: props.environment,
       role,
+      tracing: props.isTraced ? Tracing.ACTIVE : undefined,
       reservedConcurrentExecutions: props.reservedConcurrency,
       // Lambda ends a chain of functions that invoke each other after about 16 rounds. A long turn is such a chain: each
       // agent invokes the next one before its 15 minutes are over.
@@ -105,21 +110,24 @@ class FunctionRole extends Construct {
   /** Immutable, so that no other construct can add permissions. */
   readonly role;
 
-  constructor(scope: Construct, id: string, props: { functionName: FunctionName; arns: Arns }) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { functionName, arns, rows }: { functionName: FunctionName; arns: Arns; rows: readonly Grant[] },
+  ) {
     super(scope, id);
-    const rows = grants[props.functionName];
     const role = new Role(this, "Role", {
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
-      description: `What the ${props.functionName} function may do`,
+      description: `What the ${functionName} function may do`,
       inlinePolicies: {
         permissions: new PolicyDocument({
           // One statement per row, so that the deployed policy corresponds to permissions.ts.
           minimize: false,
-          statements: rows.map((row) => statementOf(row, props.arns)),
+          statements: rows.map((row) => statementOf(row, arns)),
         }),
       },
     });
-    for (const row of rows) acknowledgeWildcard(role, row, props.arns);
+    for (const row of rows) acknowledgeWildcard(role, row, arns);
     this.role = role.withoutPolicyUpdates();
   }
 }

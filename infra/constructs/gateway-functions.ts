@@ -78,7 +78,7 @@ export interface GatewayFunctionsProps {
   namePrefix: string | undefined;
   /** Folder of the built bundles, with one folder per function. */
   bundles: string;
-  settings: Pick<Settings, "logRetentionDays" | "webhookConcurrency">;
+  settings: Pick<Settings, "logRetentionDays" | "tracing" | "webhookConcurrency">;
   environment: Record<string, string>;
   arns: Omit<Arns, "logGroup">;
 }
@@ -103,6 +103,7 @@ export function createFunctions(
       functionName: prefix && `${prefix}-${name}`,
       logGroupName: namePrefix && `/aws/lambda/${namePrefix}-${name}`,
       logRetentionDays: settings.logRetentionDays,
+      isTraced: settings.tracing,
       reservedConcurrency: name === "webhook" ? settings.webhookConcurrency : undefined,
       asynchronous: eventAge && { eventAge, failedEvents },
     });

@@ -13,6 +13,7 @@ import { type Environment, readEnvironment } from "../runtime/environment.ts";
 import { openFormatted } from "../world/stored-format.ts";
 import type {
   Bucket,
+  Metrics,
   Posted,
   Presigner,
   Schedules,
@@ -44,6 +45,7 @@ export function openAws(environment: Environment = readEnvironment()): World {
     mcpUrl: environment.mcpUrl,
     defaultModel: environment.defaultModel && JSON.parse(environment.defaultModel),
     pageOrigins: environment.pageOrigins?.split(",") ?? [],
+    ...(environment.metricsNamespace === undefined ? {} : { metrics: openMetrics() }),
     now: Date.now,
     pause: (ms) => setTimeout(ms, true),
   };
@@ -79,6 +81,10 @@ function openSecrets(prefix: string): Secrets {
   return lazily<Secrets>({ get: true, put: true, delete: true }, async () =>
     (await import("./ssm-secrets.ts")).openSsmSecrets(prefix),
   );
+}
+
+function openMetrics(): Metrics {
+  return lazily<Metrics>({ record: true }, async () => (await import("./emf-metrics.ts")).openEmfMetrics());
 }
 
 function openWake(agentFunction: string): WakeAgent {

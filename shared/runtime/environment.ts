@@ -29,6 +29,8 @@ export interface Environment {
   mcpUrl?: string;
   /** JSON of the model until the owner sets another: `{ provider, id, baseUrl? }`. */
   defaultModel?: string;
+  /** Namespace of CloudWatch metrics; absent when none are paid for. Only for the agent function. */
+  metricsNamespace?: string;
 }
 
 const variables: Record<keyof Required<Environment>, string> = {
@@ -46,6 +48,7 @@ const variables: Record<keyof Required<Environment>, string> = {
   pageOrigins: "PAGE_ORIGINS",
   mcpUrl: "MCP_URL",
   defaultModel: "DEFAULT_MODEL",
+  metricsNamespace: "POWERTOOLS_METRICS_NAMESPACE",
 };
 
 const optional = new Set([
@@ -54,6 +57,7 @@ const optional = new Set([
   variables.pageOrigins,
   variables.mcpUrl,
   variables.defaultModel,
+  variables.metricsNamespace,
 ]);
 
 /**

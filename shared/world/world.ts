@@ -32,10 +32,26 @@ export interface World {
   defaultModel?: { provider: string; id: string; baseUrl?: string };
   /** True when the stage refuses sockets without an Authorization header. */
   requiresHeader?: boolean;
+  /** Absent unless the owner pays for metrics. */
+  metrics?: Metrics;
   /** Epoch milliseconds. */
   now(): number;
   /** Waits. @returns false if the gateway stops before the time has passed */
   pause(ms: number): Promise<boolean>;
+}
+
+/** What is measured of an answered model call. Times in ms. */
+export interface CallFigures {
+  /** From the start of the invocation to the first text; only of the first call of an invocation. */
+  WakeToFirstToken?: number;
+  ModelTime: number;
+  InputTokens: number;
+  OutputTokens: number;
+}
+
+/** Metrics over all calls of a stage. */
+export interface Metrics {
+  record(figures: CallFigures): Promise<void>;
 }
 
 /** A read of one partition, in the order of the sort key. Items past `limit` are not read. */

@@ -28,7 +28,8 @@ function listEvents({ logGroupName, filterPattern, nextToken = "-1" }: Record<st
 
 beforeAll(async () => {
   model = await startOpenAiServer();
-  stack = await startStack();
+  const metrics = { POWERTOOLS_METRICS_NAMESPACE: "gsv", POWERTOOLS_SERVICE_NAME: "home" };
+  stack = await startStack({ environment: (env) => ({ ...env, ...metrics }) });
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     timeouts: { toolMs: 1000 },
@@ -102,6 +103,35 @@ it("one command follows a run through the socket, agent and timer function, in o
   expect(shown).toMatch(/^\S+Z timer {3}timer\.in kind=tool-timeout\n/);
   expect(shown).not.toContain("agent ");
 }, 30_000);
+
+it("an answer's figures are four metrics with one dimension, because each costs", async () => {
+  const from = stack.logs.length;
+  const client = await stack.client();
+  model.queue({ text: "Hello." });
+  await client.call("chat.send", { sessionKey: "main", message: "hello", runId: "measured" });
+  await client.ended("measured");
+  const records = () => stack.logs.slice(from).filter((line) => "_aws" in line);
+  await until(() => records().length > 0, "the figures are logged");
+  const [record] = records();
+  const [directive] = (record as unknown as { _aws: { CloudWatchMetrics: unknown[] } })._aws
+    .CloudWatchMetrics;
+  const ms = "Milliseconds";
+  expect(directive).toEqual({
+    Namespace: "gsv",
+    Dimensions: [["service"]],
+    Metrics: [
+      { Name: "WakeToFirstToken", Unit: ms },
+      { Name: "ModelTime", Unit: ms },
+      { Name: "InputTokens", Unit: "Count" },
+      { Name: "OutputTokens", Unit: "Count" },
+    ],
+  });
+  expect(record).toMatchObject({ function: "agent", service: "home" });
+  const { WakeToFirstToken, ModelTime, OutputTokens } = record as unknown as Record<string, number>;
+  expect(WakeToFirstToken).toBeGreaterThanOrEqual(0);
+  expect(ModelTime).toBeGreaterThanOrEqual(0);
+  expect(OutputTokens).toBeGreaterThan(0);
+});
 
 it.each([
   ["FilterLogEvents", "ResourceNotFoundException", "gsv-home has no logs in eu-central-1; choose"],

@@ -27,6 +27,8 @@ export interface ModelCall {
   cacheRetention?: CacheRetention;
   signal: AbortSignal;
   timeoutMs: number;
+  /** When the invocation began, epoch ms; only for its first call. */
+  wokenAt?: number;
   onText(text: string): void;
   /** Reports that the call is repeated after a temporary failure. The text so far is void. */
   onRepeat?(repeat: Repeat): void;

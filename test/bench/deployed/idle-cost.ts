@@ -78,6 +78,7 @@ export function idleCostPerMonth(
   const memoryGb = Number(timer?.MemorySize) / gb;
   const loggedGb = (invocations * (run.log_bytes + platformLogBytes)) / 1e9;
   const seconds = (invocations * run.billed_ms) / 1000;
+  const isTraced = (timer?.TracingConfig as { Mode?: string } | undefined)?.Mode === "Active";
   const parts = {
     alarm: of("AWS::CloudWatch::Alarm").reduce(
       (sum, alarm) => sum + metricsOf(alarm) * prices.alarmMetric,
@@ -86,6 +87,7 @@ export function idleCostPerMonth(
     lambda: invocations * prices.lambdaInvocation + seconds * memoryGb * prices.lambdaGbSecond,
     init: startsPerMonth * initSeconds * memoryGb * prices.lambdaGbSecond,
     dynamodb: invocations * idleReadUnits * prices.dynamodbRead,
+    ...(isTraced ? { traces: invocations * prices.trace } : {}),
     logs: loggedGb * (prices.logsGb + keptMonths(of("AWS::Logs::LogGroup")) * prices.logsStoredGbMonth),
   };
   const by_part = Object.fromEntries(Object.entries(parts).map(([name, usd]) => [name, round(usd, 4)]));

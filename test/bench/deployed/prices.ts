@@ -19,6 +19,8 @@ export const prices = {
   /** CloudWatch Logs: writing a gigabyte, and storing one for a month. */
   logsGb: 0.5,
   logsStoredGbMonth: 0.03,
+  /** X-Ray: a recorded trace. */
+  trace: 5 / 1e6,
   /** CloudWatch: one metric of an alarm for a month. */
   alarmMetric: 0.1,
 } as const;

@@ -6,7 +6,12 @@ import { stageApp } from "../synthesis.ts";
 
 /** The findings of CDK's rules and of cdk-nag in the stack. */
 export function checksCases(): void {
-  const withEverything = { stage: "local", alarmEmail: "owner@example.com" };
+  const withEverything = {
+    stage: "local",
+    alarmEmail: "owner@example.com",
+    metrics: "true",
+    tracing: "true",
+  };
 
   describe("CDK's built-in rules", () => {
     test.each([

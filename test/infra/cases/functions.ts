@@ -79,6 +79,35 @@ export function functionsCases(): void {
       }
     });
 
+    test("a stage has the log level, metrics and traces that it asks for, with their permissions only then", () => {
+      const asked = templateOf({ logLevel: "WARN", metrics: "true", tracing: "true" });
+      const sends = Match.objectLike({
+        Action: ["xray:PutTraceSegments", "xray:PutTelemetryRecords"],
+        Resource: "*",
+      });
+      const policies = (of: Template) =>
+        Object.values(of.findResources("AWS::IAM::Role")).filter(({ Properties }) =>
+          JSON.stringify(Properties.Policies ?? []).includes("xray:"),
+        );
+      for (const name of functionNames) {
+        const metrics =
+          name === "agent"
+            ? { POWERTOOLS_METRICS_NAMESPACE: "gsv", POWERTOOLS_SERVICE_NAME: "local" }
+            : { POWERTOOLS_METRICS_NAMESPACE: Match.absent() };
+        asked.hasResourceProperties("AWS::Lambda::Function", {
+          FunctionName: `gsv-local-${name}`,
+          TracingConfig: { Mode: "Active" },
+          Environment: { Variables: { POWERTOOLS_LOG_LEVEL: "WARN", ...metrics } },
+        });
+      }
+      asked.hasResourceProperties("AWS::IAM::Role", {
+        Policies: [{ PolicyDocument: { Statement: Match.arrayWith([sends]) } }],
+      });
+      expect(policies(asked)).toHaveLength(functionNames.length);
+      expect(policies(template)).toHaveLength(0);
+      template.hasResourceProperties("AWS::Lambda::Function", { TracingConfig: Match.absent() });
+    });
+
     test("only the agent may invoke itself more than 16 times, which a turn of hours needs", () => {
       const lambdas = Object.values(template.findResources("AWS::Lambda::Function"));
       const loops = lambdas.map(({ Properties }) => [Properties.FunctionName, Properties.RecursiveLoop]);

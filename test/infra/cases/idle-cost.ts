@@ -23,6 +23,11 @@ export function idleCostCases(): void {
     }
   });
 
+  it("traces of the sweep and the watch cost what the setting says", () => {
+    const { by_part } = idleCostPerMonth(synthesizeTemplate({ tracing: "true" }));
+    expect(by_part).toMatchObject({ traces: expect.closeTo(0.26, 2) });
+  });
+
   it.each([
     ["a second alarm", "AWS::CloudWatch::Alarm", { MetricName: "Errors" }],
     [

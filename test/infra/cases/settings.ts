@@ -10,7 +10,10 @@ export function settingsCases(): void {
       stage: "dev",
       alarmEmail: undefined,
       tableName: undefined,
+      logLevel: undefined,
       logRetentionDays: 30,
+      metrics: false,
+      tracing: false,
       oldVersionDays: 30,
       messagesPerSecond: 100,
       connectsPerSecond: 10,
@@ -44,12 +47,14 @@ export function settingsCases(): void {
       oldVersionDays: "",
       messagesPerSecond: 1.5,
       requireHeader: "yes",
+      logLevel: "loud",
     };
     expect(() => read(context)).toThrow(
       'settings: stage must be a short lower-case name, not "Prod"; ' +
         'alarmEmail must be an email address, not "nobody"; ' +
         "logRetentionDays must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, " +
         '2192, 2557, 2922, 3288, 3653, not "8"; ' +
+        'logLevel must be DEBUG, INFO, WARN or ERROR, not "loud"; ' +
         'oldVersionDays must be a whole number from 1 to 3650, not ""; ' +
         "messagesPerSecond must be a whole number from 1 to 10000, not 1.5; " +
         'requireHeader must be true or false, not "yes"',
