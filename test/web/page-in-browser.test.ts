@@ -165,9 +165,9 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, 
     await house.page.reload();
     await house.page.waitForSelector("text=to old 39");
     // The newest 50, and those that the browser has kept from the turn before.
-    const shown = await house.page.locator("article").count();
-    expect(shown).toBeGreaterThanOrEqual(50);
-    expect(shown).toBeLessThan(80);
+    const shown = () => house.page.locator("article").count();
+    await until(async () => (await shown()) >= 50, "they are drawn");
+    expect(await shown()).toBeLessThan(80);
     await house.page.click("text=Show earlier messages");
     await until(async () => (await house.page.locator("article").count()) === 80, "all are shown");
     expect(await house.page.locator("article").first().textContent()).toContain("old 0");

@@ -31,8 +31,25 @@ describe.skipIf(chromiumPath === undefined)("a page with much to show", inBrowse
     await page.waitForSelector("article");
     expect(requests.slice(6)).toEqual([]);
     expect(new Set(requests).size).toBe(requests.length);
-    expect(await page.locator("article").count()).toBe(50);
+    await expect.poll(() => page.locator("article").count()).toBe(50);
     expect(await page.locator("*").count()).toBeLessThanOrEqual(3000);
+  });
+
+  it("draws the newest messages first, and in each frame some more", async () => {
+    await page.addInitScript(() => {
+      const seen: [number, string][] = [];
+      Object.assign(globalThis, { seen });
+      new MutationObserver(() => {
+        const articles = document.querySelectorAll("article");
+        const last = articles[articles.length - 1]?.textContent ?? "";
+        if (articles.length !== (seen.at(-1)?.[0] ?? 0)) seen.push([articles.length, last]);
+      }).observe(document, { subtree: true, childList: true });
+    });
+    await page.goto(`${gateway.url}/#c=code`);
+    await expect.poll(() => page.locator("article").count()).toBe(50);
+    const seen = await page.evaluate(() => (globalThis as unknown as { seen: [number, string][] }).seen);
+    expect(seen.map(([count]) => count)).toEqual([10, 20, 40, 50]);
+    expect(seen.every(([, last]) => last.includes("Answer 5000"))).toBe(true);
   });
 
   it("draws each part of an answer once, while it arrives and when it is complete", async () => {
@@ -69,12 +86,12 @@ describe.skipIf(chromiumPath === undefined)("a page with much to show", inBrowse
     const frames = page.evaluate(
       () =>
         new Promise<number>((resolve) => {
+          const long = () => document.querySelectorAll("article.reply:not(.open) .part:nth-child(11)").length;
+          const before = long();
           let count = 0;
           const each = () => {
             count++;
-            const last = [...document.querySelectorAll("article")].at(-1);
-            if (last?.matches(".reply:not(.open)") && last.querySelectorAll(".part").length > 10)
-              resolve(count);
+            if (long() > before) resolve(count);
             else requestAnimationFrame(each);
           };
           each();

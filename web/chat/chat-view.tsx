@@ -8,6 +8,7 @@ import { Composer } from "./composer.tsx";
 import { EditBanner, editsLast } from "./edit-banner.tsx";
 import { EntryView } from "./entry-view.tsx";
 import type { FileSource } from "./message-files.tsx";
+import { useNewestFirst } from "./newest-first.ts";
 
 /** How far from the newest entry a reader may be and still follows it, in pixels. */
 const followPixels = 80;
@@ -34,6 +35,7 @@ export function ChatView({
   const isFollowing = useSignal(true);
   const view = state.conversation.value;
   const entries = view.entries.value;
+  const drawn = useNewestFirst(view, entries);
   const asked = state.asked.value;
   const newest = () => log.current?.scrollTo({ top: log.current.scrollHeight });
   // The writer of a message wants to see it.
@@ -61,7 +63,7 @@ export function ChatView({
           )}
           {!view.isLoaded.value && <p class="note">Loading the conversation…</p>}
           {isEmpty && <Empty draft={draft} />}
-          {entries.map((entry) => (
+          {drawn.map((entry) => (
             <EntryView key={view.shownKey(entry)} entry={entry} state={state} source={source} />
           ))}
           {view.waiting.value && <p class="note">{view.waiting.value}</p>}

@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
 import type { BrowserContext, CDPSession, Page } from "playwright-core";
+import { pageMessages } from "../../../web/state/conversation-view.ts";
 import { launchBrowser } from "../browser.ts";
-import { longAnswer, type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
+import { longAnswer, otherSession, type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
 
 /**
  * Measures the page in Chromium as on a processor that is four times slower. `--json` prints the figures as one line of JSON.
@@ -13,11 +14,21 @@ const sessionMessages = 5000;
 /** 1.6 Mbit/s with 150 ms to the gateway, in bytes a second. */
 const slowNetwork = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 94_000 };
 
-async function openSlowPage(context: BrowserContext): Promise<{ page: Page; cdp: CDPSession }> {
+interface SlowPage {
+  page: Page;
+  cdp: CDPSession;
+  /** Resolves when all messages are drawn. The page tells it: looking for them from here would use its processor. */
+  drawn: Promise<unknown>;
+}
+
+async function openSlowPage(context: BrowserContext): Promise<SlowPage> {
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
+  await cdp.send("Runtime.enable");
+  await cdp.send("Runtime.addBinding", { name: "messagesDrawn" });
+  const drawn = new Promise((resolve) => cdp.once("Runtime.bindingCalled", resolve));
   await cdp.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
-  return { page, cdp };
+  return { page, cdp, drawn };
 }
 
 /** CPU times of the main thread's tasks and frames while `work` runs, as on the slow processor, in ms. */
@@ -74,23 +85,24 @@ async function measureStream(context: BrowserContext, gateway: ScriptedGateway) 
 }
 
 async function measureOpening(context: BrowserContext, gateway: ScriptedGateway) {
-  const { page, cdp } = await openSlowPage(context);
+  const { page, cdp, drawn } = await openSlowPage(context);
   const requests: string[] = [];
   page.on("request", (request) => requests.push(request.url()));
   await cdp.send("Network.enable");
   await cdp.send("Network.emulateNetworkConditions", slowNetwork);
   await page.goto(`${gateway.url}/#c=bench`);
-  await page.waitForSelector("article");
+  await drawn;
   const { lcp, shown } = await openingTimes(page);
   const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
-  // The worker's own requests are not the page's.
-  const first = requests.filter((url) => !url.endsWith("/sw.js")).length;
+  // The worker's own requests are not the page's, and the colours of code come when it is shown.
+  const first = requests.filter((url) => !/sw\.js$|code-colours/.test(url)).length;
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  const session = await sessionTime(page);
   await page.close();
   const offline = await openSlowPage(context);
   await context.setOffline(true);
   await offline.page.goto(gateway.url);
-  await offline.page.waitForSelector("article");
+  await offline.drawn;
   const again = await openingTimes(offline.page);
   const kept = await offline.page.locator("article").count();
   await context.setOffline(false);
@@ -100,13 +112,21 @@ async function measureOpening(context: BrowserContext, gateway: ScriptedGateway)
     lcp_ms: lcp,
     first_load_messages_ms: shown,
     dom_nodes: nodes,
+    session_messages_ms: session,
     offline_messages: kept,
     offline_messages_ms: again.shown,
+    offline_all_messages_ms: again.all,
   };
 }
 
-/** When the largest part, and the first message, were painted, in ms since the navigation. */
-function openingTimes(page: Page): Promise<{ lcp: number; shown: number }> {
+interface OpeningTimes {
+  lcp: number;
+  shown: number;
+  all: number;
+}
+
+/** When the largest part, the first message and all messages were painted, in ms since the navigation. */
+function openingTimes(page: Page): Promise<OpeningTimes> {
   return page.evaluate(async () => {
     const entries = await new Promise<PerformanceEntryList>((resolve) => {
       new PerformanceObserver((list) => resolve(list.getEntries())).observe({
@@ -114,17 +134,41 @@ function openingTimes(page: Page): Promise<{ lcp: number; shown: number }> {
         buffered: true,
       });
     });
-    const [mark] = performance.getEntriesByName("messages");
-    return { lcp: Math.round(entries.at(-1)?.startTime ?? 0), shown: Math.round(mark?.startTime ?? 0) };
+    const [shown, all] = ["messages", "all"].map((name) => performance.getEntriesByName(name)[0]?.startTime);
+    return {
+      lcp: Math.round(entries.at(-1)?.startTime ?? 0),
+      shown: Math.round(shown ?? 0),
+      all: Math.round(all ?? 0),
+    };
   });
 }
 
-/** Marks when the first message is in the page. */
-function markMessages(): void {
+/** The time from the choice of another session to its first message, which this device has not kept, in ms. */
+function sessionTime(page: Page): Promise<number> {
+  return page.evaluate(async (key) => {
+    const begin = performance.now();
+    const before = document.querySelector("article");
+    location.hash = `#/chat/${key}`;
+    do await new Promise(requestAnimationFrame);
+    while ((document.querySelector("article") ?? before) === before);
+    await new Promise(requestAnimationFrame);
+    return Math.round(performance.now() - begin);
+  }, otherSession);
+}
+
+/** Marks when the first message, and when a whole page of them, is in the document. */
+function markMessages(count: number): void {
+  let shown = 0;
   const observer = new MutationObserver(() => {
-    if (!document.querySelector("article")) return;
-    requestAnimationFrame(() => performance.mark("messages"));
+    const now = document.querySelectorAll("article").length;
+    if (now > 0 && shown === 0) requestAnimationFrame(() => performance.mark("messages"));
+    shown = now;
+    if (now < count) return;
     observer.disconnect();
+    requestAnimationFrame(() => {
+      performance.mark("all");
+      (globalThis as { messagesDrawn?: (text: string) => void }).messagesDrawn?.("");
+    });
   });
   observer.observe(document, { subtree: true, childList: true });
 }
@@ -135,18 +179,21 @@ async function main({ json = false, help = false }): Promise<void> {
   if (help)
     return console.log("npm run bench:page -- [--json]   measures the page in Chromium; takes a minute");
   const browser = await launchBrowser();
-  const gateway = await startScriptedGateway(sessionMessages);
-  // The first request builds the page.
-  await fetch(gateway.url);
-  const newContext = async () => {
+  const measured = async <T>(
+    measure: (context: BrowserContext, gateway: ScriptedGateway) => Promise<T>,
+  ): Promise<T> => {
+    const gateway = await startScriptedGateway(sessionMessages);
+    // The first request builds the page.
+    await fetch(gateway.url);
     const context = await browser.newContext({ viewport: { width: 360, height: 640 } });
-    await context.addInitScript(markMessages);
-    return context;
+    await context.addInitScript(markMessages, pageMessages);
+    const figures = await measure(context, gateway);
+    await gateway.close();
+    return figures;
   };
-  const opening = await measureOpening(await newContext(), gateway);
-  const streamed = await measureStream(await newContext(), gateway);
-  const figures = { ...opening, ...streamed };
-  await gateway.close();
+  // In this order: a browser that has just started is busy with itself.
+  const streamed = await measured(measureStream);
+  const figures = { ...(await measured(measureOpening)), ...streamed };
   await browser.close();
   if (json) console.log(JSON.stringify(figures));
   else console.table(figures);

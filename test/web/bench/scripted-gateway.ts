@@ -8,7 +8,9 @@ import { createPageHandler } from "../../../functions/page/page-handler.ts";
 import { startFunctionUrl } from "../../../local/http/function-url.ts";
 import { pageFolder } from "../../../local/page-folder.ts";
 
-const sessionKey = "agent:main:main";
+const mainSession = "agent:main:main";
+/** A session with the same messages. */
+export const otherSession = "agent:main:other";
 
 export interface ScriptedGateway {
   /** Address of the page. */
@@ -87,13 +89,14 @@ function message(seq: number) {
 
 function answer(
   method: string,
-  params: { limit?: number; before?: number },
+  params: { sessionKey?: string; limit?: number; before?: number },
   messages: readonly { seq: number }[],
 ) {
   if (method === "connect") return { protocol: 1, auth: { token: "gsv_bench" } };
   if (method === "session.preview") {
     const older = messages.filter(({ seq }) => seq < (params.before ?? Number.POSITIVE_INFINITY));
-    return { sessionKey, sessionId: "s-1", first: 1, messages: older.slice(-(params.limit ?? 50)) };
+    const sessionKey = params.sessionKey === otherSession ? otherSession : mainSession;
+    return { sessionKey, sessionId: sessionKey, first: 1, messages: older.slice(-(params.limit ?? 50)) };
   }
   if (method === "session.stats") return { isProcessing: false, queueSize: 0 };
   if (method === "sessions.list") return { sessions: [] };
@@ -104,7 +107,7 @@ function answer(
 }
 
 function sendEvent(socket: WebSocket, chat: object): void {
-  const payload = { runId: "r-1", sessionKey, ...chat };
+  const payload = { runId: "r-1", sessionKey: mainSession, ...chat };
   socket.send(JSON.stringify({ type: "evt", event: "chat", payload }));
 }
 
