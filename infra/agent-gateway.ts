@@ -7,6 +7,7 @@ import type { IBucket } from "aws-cdk-lib/aws-s3";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
+import { maxAgentsOf } from "../shared/runtime/max-agents.ts";
 import { Failures } from "./constructs/failures.ts";
 import { FunctionApi } from "./constructs/function-api.ts";
 import type { GatewayFunction } from "./constructs/gateway-function.ts";
@@ -21,6 +22,7 @@ import { readSettings, type Settings } from "./stage-settings.ts";
 /** Settings with defaults, described at `Settings`. */
 type Limits = Pick<
   Settings,
+  | "concurrentExecutions"
   | "connectsPerSecond"
   | "logLevel"
   | "logRetentionDays"
@@ -119,6 +121,7 @@ export class AgentGateway extends Construct {
       timerFunctionArn: this.functionArn("timer"),
       deadLettersArn: failures.deadLetters.queueArn,
     });
+    const maxAgents = maxAgentsOf(settings.concurrentExecutions);
     const parts = { storage, failures, socketApi, schedules };
     const functions = createFunctions(this, {
       name: this.name,
@@ -128,6 +131,7 @@ export class AgentGateway extends Construct {
       environment: {
         ...this.environment(parts),
         ...(settings.logLevel && { POWERTOOLS_LOG_LEVEL: settings.logLevel }),
+        ...(maxAgents && { MAX_AGENTS: String(maxAgents) }),
         ...(props.model && { DEFAULT_MODEL: JSON.stringify(props.model) }),
       },
       arns: this.arns(parts),

@@ -45,6 +45,11 @@ export interface Settings {
    * enough unreserved ones remain in the account. A new account, with a limit of often 10, cannot use it.
    */
   webhookConcurrency: number | undefined;
+  /**
+   * The account's limit of concurrent executions in its region, 4 to 100000, or this gateway's part of it. Below 100, three fewer
+   * agents run at a time, and the other sessions wait.
+   */
+  concurrentExecutions: number;
   /** US dollars per month of the whole account, 1 to 100000, above which `alarmEmail`, if set, gets an email. */
   monthlyBudget: number;
 }
@@ -79,6 +84,7 @@ export function readSettings(read: Read): Settings {
     programsPerSecond: count(read, faults, "programsPerSecond", between(1, 10_000)) ?? 20,
     requireHeader: flag(read, faults, "requireHeader") ?? false,
     webhookConcurrency: count(read, faults, "webhookConcurrency", between(1, 1000)),
+    concurrentExecutions: count(read, faults, "concurrentExecutions", between(4, 100_000)) ?? 10,
     monthlyBudget: count(read, faults, "monthlyBudget", between(1, 100_000)) ?? 20,
   };
   if (faults.length > 0) throw new Error(`settings: ${faults.join("; ")}`);

@@ -38,6 +38,8 @@ export interface AgentEvent {
   sessionKey: string;
   /** The version of the configuration that the sender of the event had just read; absent when it had read none. */
   configurationVersion?: number;
+  /** The slot that the invocation has, where the number of agents is limited. */
+  slot?: string;
 }
 
 /** The agent function's handler. */
@@ -47,7 +49,7 @@ export function createAgentHandler(world: World) {
     "agent",
     (event, context: Context) => {
       agent.configuration.confirm(event.configurationVersion);
-      return holdSession(agent, event.sessionKey, () => context.getRemainingTimeInMillis());
+      return holdSession(agent, event.sessionKey, () => context.getRemainingTimeInMillis(), event.slot);
     },
     {
       fields: ({ sessionKey }) => ({ sessionKey }),
@@ -84,6 +86,7 @@ export function createAgent(world: World): Agent {
     sockets,
     schedules: world.schedules,
     wake: world.wake,
+    slots: world.slots,
     configuration,
     broadcast,
     workspace,

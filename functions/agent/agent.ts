@@ -6,7 +6,7 @@ import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Recall } from "../../shared/recall/recall.ts";
 import type { Book } from "../../shared/spend/book.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
-import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
+import type { AgentSlots, Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
 import type { History } from "./context/history.ts";
 import type { PromptCache } from "./context/prompt-cache.ts";
 import type { PromptSource } from "./context/prompt-source.ts";
@@ -26,6 +26,7 @@ export interface Agent {
   sockets: Sockets;
   schedules: Schedules;
   wake: WakeAgent;
+  slots?: AgentSlots;
   configuration: ConfigurationStore;
   broadcast: Broadcast;
   workspace: Workspace;

@@ -1,4 +1,5 @@
 import { openAws } from "../../shared/aws/open-aws.ts";
+import { inTurn } from "../../shared/session/agent-slots.ts";
 import { createAgentHandler } from "./agent-handler.ts";
 
-export const handler = createAgentHandler(openAws());
+export const handler = createAgentHandler(inTurn(openAws()));

@@ -29,10 +29,19 @@ const reserveMs = 30_000;
  * Works on a session until nothing is left to do or its run waits for tools, and then on memories of its ended
  * conversations. That needs no lease on the session, whose user may go on.
  * @param timeLeft milliseconds until Lambda ends this invocation
+ * @param slot the invocation's, where the number of agents is limited
  */
-export async function holdSession(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<void> {
-  if (!(await hold(agent, sessionKey, timeLeft))) return;
-  await carryOutExtractions(agent, sessionKey, async () => timeLeft() >= (await stepBudget(agent)));
+export async function holdSession(
+  agent: Agent,
+  sessionKey: string,
+  timeLeft: () => number,
+  slot?: string,
+): Promise<void> {
+  const work = async () => {
+    if (!(await hold(agent, sessionKey, timeLeft))) return;
+    await carryOutExtractions(agent, sessionKey, async () => timeLeft() >= (await stepBudget(agent)));
+  };
+  return slot !== undefined && agent.slots ? agent.slots.hold(slot, sessionKey, work) : work();
 }
 
 /**

@@ -1,4 +1,5 @@
 import { openAws } from "../../shared/aws/open-aws.ts";
+import { inTurn } from "../../shared/session/agent-slots.ts";
 import { createSocketHandler } from "./socket-handler.ts";
 
-export const handler = createSocketHandler(openAws());
+export const handler = createSocketHandler(inTurn(openAws()));

@@ -41,9 +41,16 @@ export async function sweep(
   const count = { overdue: 0, woken: 0 };
   let failing: ReadonlyMap<string, FailingItem> | undefined;
   let failure: unknown;
+  let inTurn: ReadonlySet<string> = new Set();
+  try {
+    inTurn = (await timer.slots?.reclaim()) ?? inTurn;
+  } catch (error) {
+    logError("sweep.failed", error);
+    failure = error;
+  }
   const check = async (key: Key) => {
     try {
-      const isWoken = await tryItem(table, key, failing, now(), () => checkItem(timer, key, onLeft));
+      const isWoken = await tryItem(table, key, failing, now(), () => checkItem(timer, key, inTurn, onLeft));
       if (isWoken) count.woken += 1;
     } catch (error) {
       logError("sweep.failed", error, { ...key });
@@ -66,8 +73,13 @@ export async function sweep(
 }
 
 /** Checks one overdue item; its key tells its kind. @returns true when the agent was woken for an abandoned session */
-async function checkItem(timer: Timer, { pk, sk }: Key, onLeft: () => void): Promise<boolean> {
-  if (pk.startsWith("S#")) return checkSession(timer, pk.slice("S#".length), onLeft);
+async function checkItem(
+  timer: Timer,
+  { pk, sk }: Key,
+  inTurn: ReadonlySet<string>,
+  onLeft: () => void,
+): Promise<boolean> {
+  if (pk.startsWith("S#")) return checkSession(timer, pk.slice("S#".length), inTurn, onLeft);
   const jobId = pk === cronPartition ? jobIdOf(sk) : undefined;
   if (jobId !== undefined) {
     await advanceJob(timer, jobId, timer.now());
@@ -94,9 +106,15 @@ async function checkItem(timer: Timer, { pk, sk }: Key, onLeft: () => void): Pro
 /**
  * Checks one overdue session. Marks tool calls past their deadline as timed out, because their schedule was lost. Removes an
  * idle session from the `due` index.
+ * @param inTurn the sessions that have a slot or wait for one: nobody left them
  * @returns true when the agent was woken
  */
-async function checkSession(timer: Timer, sessionKey: string, onLeft: () => void): Promise<boolean> {
+async function checkSession(
+  timer: Timer,
+  sessionKey: string,
+  inTurn: ReadonlySet<string>,
+  onLeft: () => void,
+): Promise<boolean> {
   const { table, wake, now } = timer;
   let state = await readSession(table, sessionKey);
   const run = state?.run;
@@ -109,6 +127,7 @@ async function checkSession(timer: Timer, sessionKey: string, onLeft: () => void
     if (state && !state.run && state.inbox.length === 0) await unlistIdle(table, sessionKey, now());
     return false;
   }
+  if (inTurn.has(sessionKey)) return false;
   log("sweep.wake", { sessionKey, runId: state.run?.runId });
   onLeft();
   await wake(sessionKey);

@@ -26,7 +26,7 @@ import {
  * a failed watch must not make the next one fail.
  */
 export function createTimerHandler(world: World) {
-  const { table, schedules, secrets, sockets, wake, now } = world;
+  const { table, schedules, secrets, sockets, wake, slots, now } = world;
   const configuration = openConfiguration(table, secrets, { now, model: world.defaultModel });
   const files = createCachedReader(world.bucket);
   const sweepMemories = loadSweep(world);
@@ -36,6 +36,7 @@ export function createTimerHandler(world: World) {
     configuration,
     sockets,
     wake,
+    slots,
     files,
     sweepMemories,
     now,

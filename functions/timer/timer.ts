@@ -10,7 +10,14 @@ import { readSession } from "../../shared/session/sessions.ts";
 import { needsAgent } from "../../shared/session/state.ts";
 import { waitingRequests } from "../../shared/session/waiting.ts";
 import type { CachedReader } from "../../shared/workspace/cached-reader.ts";
-import type { Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
+import type {
+  AgentSlots,
+  Schedules,
+  Sockets,
+  Table,
+  TimerEvent,
+  WakeAgent,
+} from "../../shared/world/world.ts";
 import { endExpired } from "./expired-calls.ts";
 
 /** The dependencies of the timer function, built once at cold start. */
@@ -20,6 +27,7 @@ export interface Timer {
   schedules: Schedules;
   configuration: Pick<ConfigurationStore, "load">;
   wake: WakeAgent;
+  slots?: AgentSlots;
   /** Sweeps the memories of an agent, see `sweepMemories`. */
   sweepMemories: (run: DreamRun) => Promise<unknown>;
   /** Reads objects of the bucket as text. */

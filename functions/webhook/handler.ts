@@ -1,4 +1,5 @@
 import { openAws } from "../../shared/aws/open-aws.ts";
+import { inTurn } from "../../shared/session/agent-slots.ts";
 import { createWebhookHandler } from "./webhook-handler.ts";
 
-export const handler = createWebhookHandler(openAws());
+export const handler = createWebhookHandler(inTurn(openAws()));

@@ -8,8 +8,8 @@ import { type CallLimits, clientSettings, wakeLimits } from "./call-limits.ts";
  */
 export function openLambdaWake(agentFunction: string, limits: CallLimits = wakeLimits): WakeAgent {
   const client = new LambdaClient(clientSettings(limits));
-  return async (sessionKey, configurationVersion) => {
-    const Payload = Buffer.from(JSON.stringify({ sessionKey, configurationVersion }));
+  return async (sessionKey, configurationVersion, slot) => {
+    const Payload = Buffer.from(JSON.stringify({ sessionKey, configurationVersion, slot }));
     await client.send(new InvokeCommand({ FunctionName: agentFunction, InvocationType: "Event", Payload }));
   };
 }

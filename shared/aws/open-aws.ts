@@ -39,6 +39,7 @@ export function openAws(environment: Environment = readEnvironment()): World {
     schedules: openSchedules(environment),
     secrets: openSecrets(environment.ssmPrefix),
     wake: openWake(environment.agentFunction),
+    maxAgents: environment.maxAgents === undefined ? undefined : Number(environment.maxAgents),
     webhookUrl: environment.webhookUrl,
     gatewayUrl: environment.webSocketApiEndpoint.replace(/^http/, "ws"),
     requiresHeader: environment.requireHeader !== undefined,

@@ -21,6 +21,8 @@ export interface Environment {
    * after that URL exists.
    */
   webhookUrl?: string;
+  /** How many agents may run at a time, a whole number. */
+  maxAgents?: string;
   /** Any value: refuse sockets without an Authorization header. Only for the socket function. */
   requireHeader?: string;
   /** Origins of the web page, separated by commas. Only for the socket function. */
@@ -44,6 +46,7 @@ const variables: Record<keyof Required<Environment>, string> = {
   ssmPrefix: "SSM_PREFIX",
   webSocketApiEndpoint: "WEBSOCKET_API_ENDPOINT",
   webhookUrl: "WEBHOOK_URL",
+  maxAgents: "MAX_AGENTS",
   requireHeader: "REQUIRE_HEADER",
   pageOrigins: "PAGE_ORIGINS",
   mcpUrl: "MCP_URL",
@@ -53,6 +56,7 @@ const variables: Record<keyof Required<Environment>, string> = {
 
 const optional = new Set([
   variables.webhookUrl,
+  variables.maxAgents,
   variables.requireHeader,
   variables.pageOrigins,
   variables.mcpUrl,

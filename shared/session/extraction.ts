@@ -134,13 +134,22 @@ export function endExtraction(
  * @returns whether one was stopped
  */
 export async function stopExtractions(table: Table, sessionKey: string, now: number): Promise<boolean> {
-  const pk = partition(agentIdOf(sessionKey));
-  const found = (await table.query({ pk, prefix: `${sessionKey}#` })) as unknown as Extraction[];
-  const running = found.filter(({ state, leaseUntil = 0 }) => state === "pending" && leaseUntil >= now);
+  const running = await runningExtractions(table, sessionKey, now);
   const steps = [set("state", "stopped"), ...endSteps(now)];
   const open = all(equal("state", "pending"), above("leaseUntil", now - 1), absent("memories"));
   const stopped = await Promise.all(running.map((one) => updated(table, one, steps, open)));
   return stopped.some((one) => one !== undefined);
+}
+
+async function runningExtractions(table: Table, sessionKey: string, now: number): Promise<Extraction[]> {
+  const pk = partition(agentIdOf(sessionKey));
+  const found = (await table.query({ pk, prefix: `${sessionKey}#` })) as unknown as Extraction[];
+  return found.filter(({ state, leaseUntil = 0 }) => state === "pending" && leaseUntil >= now);
+}
+
+/** Whether a process works on an extraction of the session. */
+export async function isExtracting(table: Table, sessionKey: string, now: number): Promise<boolean> {
+  return (await runningExtractions(table, sessionKey, now)).length > 0;
 }
 
 /**

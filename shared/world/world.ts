@@ -17,6 +17,10 @@ export interface World {
   schedules: Schedules;
   secrets: Secrets;
   wake: WakeAgent;
+  /** How many agents may run at a time. Absent: any number. */
+  maxAgents?: number;
+  /** Where that is limited (`inTurn` of `shared/session/agent-slots.ts`). */
+  slots?: AgentSlots;
   /**
    * The webhook function's URL, which ends in a slash. Only known to the socket function, which is deployed
    * after that URL exists.
@@ -281,5 +285,14 @@ export interface Secrets {
 /**
  * Starts the agent for a session, asynchronously: resolves once the event is accepted.
  * @param configurationVersion the version of the configuration that the caller has just read, if it did
+ * @param slot the id of the slot that the agent has, where their number is limited
  */
-export type WakeAgent = (sessionKey: string, configurationVersion?: number) => Promise<void>;
+export type WakeAgent = (sessionKey: string, configurationVersion?: number, slot?: string) => Promise<void>;
+
+/** The slots of agents where only some may run at a time (docs/decisions/ten-executions.md). */
+export interface AgentSlots {
+  /** Does the work of an agent that was woken with a slot, and gives the slot to the session that waits longest. */
+  hold(slot: string, sessionKey: string, work: () => Promise<void>): Promise<void>;
+  /** Frees the slots of agents that have died. @returns the sessions that have a slot or wait for one */
+  reclaim(): Promise<ReadonlySet<string>>;
+}

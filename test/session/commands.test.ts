@@ -15,7 +15,7 @@ import { newRun } from "../../shared/session/run.ts";
 import { patchSession, readSession } from "../../shared/session/sessions.ts";
 import { nothingSpent } from "../../shared/session/spending.ts";
 import { assign } from "../../shared/session/state.ts";
-import type { Table } from "../../shared/world/world.ts";
+import type { Table, WakeAgent } from "../../shared/world/world.ts";
 
 const main = "agent:main:main";
 const guestKey = "agent:main:slack:guest:u1";
@@ -24,7 +24,7 @@ const current = { provider: "p", id: "m" };
 
 let table: Table;
 let configuration: Configuration;
-let woken: [sessionKey: string, version?: number][];
+let woken: Parameters<WakeAgent>[];
 let ids: number;
 beforeEach(() => {
   table = createMemoryTable();

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../shared/configuration/configuration-paths.
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
 import type { Rendering } from "../../shared/context/view.ts";
+import { inTurn } from "../../shared/session/agent-slots.ts";
 import { isLeased, metaKey, type SessionState } from "../../shared/session/state.ts";
 import type { World } from "../../shared/world/world.ts";
 import { type Random, seededRandom } from "../support/random.ts";
@@ -52,6 +53,8 @@ export interface ScheduleOptions {
   oneIn?: number;
   /** Whether the previous release runs, too; drawn if absent. */
   isMixed?: boolean;
+  /** How many agents may run at a time; drawn if absent. */
+  maxAgents?: number;
   /** Changes every write to the table. */
   mutate?: (call: TableCall) => TableCall;
   /** Changes how all machines see the services. */
@@ -102,9 +105,11 @@ function settingsFor(policy: (typeof policies)[number], rendering: Rendering): J
 }
 
 /** Independent random sources for the parts of a schedule. */
-function sourcesOf(seed: number): Record<"plan" | "ways" | "faults" | "ids" | "peers" | "scenes", Random> {
+function sourcesOf(
+  seed: number,
+): Record<"plan" | "ways" | "faults" | "ids" | "peers" | "scenes" | "slots", Random> {
   const of = (part: number) => seededRandom(Math.imul(seed, 2_654_435_761) + part * 40_503);
-  return { plan: of(1), ways: of(2), faults: of(3), ids: of(4), peers: of(5), scenes: of(6) };
+  return { plan: of(1), ways: of(2), faults: of(3), ids: of(4), peers: of(5), scenes: of(6), slots: of(7) };
 }
 
 class Simulation {
@@ -124,6 +129,8 @@ class Simulation {
   private readonly settings: JsonObject;
   /** The releases that share the data. */
   private readonly releases: readonly Release[];
+  /** Undefined: any number. The previous release knows no limit. */
+  private readonly maxAgents: number | undefined;
   private machines = 0;
 
   private readonly options: ScheduleOptions;
@@ -142,6 +149,8 @@ class Simulation {
     this.actions = options.actions ?? drawn;
     const isAlone = peers.integer(4) > 0 || this.actions.some(({ kind }) => kind === "scene");
     this.releases = (options.isMixed ?? !isAlone) ? [previous, present] : [present];
+    const drawnMax = this.sources.slots.pick([undefined, undefined, 1, 2]);
+    this.maxAgents = this.releases.length > 1 ? undefined : (options.maxAgents ?? drawnMax);
     this.settings = settingsFor(plan.pick(policies), plan.pick(["inline", "pools"] as const));
     this.services = new Machine("services", 0, this.timeline, this.running);
     const network = new Network(this.timeline, this.faults, this.services, this.tell);
@@ -152,7 +161,7 @@ class Simulation {
       faults: this.faults,
       machine: (name) => this.newMachine(name),
       release: () => (this.releases.length > 1 ? peers.pick(this.releases) : present),
-      worldOf: (machine) => distort(this.cloud.worldOf(machine)),
+      worldOf: (machine) => distort(inTurn({ ...this.cloud.worldOf(machine), maxAgents: this.maxAgents })),
       outsideOf: (world, { modelOf }) => ({
         callModel: modelOf(createModel(this.faults, (call) => this.seeRequest(call))),
         channels: this.seen(
@@ -287,6 +296,7 @@ class Simulation {
         const states = { before: before as never, after: after as unknown as SessionState };
         const change = { ...states, writer, now: this.timeline.now, isCalm: this.faults.total === 0 };
         watchSession(this.ledger, change, (one) => this.cloud.store.get(one) as never);
+        this.checkAgents();
       },
       posted: (connectionId, frame) => {
         for (const scene of this.scenes.values()) scene.posted?.(connectionId, frame);
@@ -295,6 +305,15 @@ class Simulation {
       woken: (...event) => this.functions.wake(...event),
       fired: (event) => this.functions.fire(event),
     };
+  }
+
+  /** Without faults, no more sessions are held at a time than agents may run. */
+  private checkAgents(): void {
+    if (this.maxAgents === undefined || this.faults.total > 0) return;
+    const states = [...this.ledger.conversations.keys()].map((key) => this.cloud.store.get(metaKey(key)));
+    const held = states.filter((state) => isLeased(state as unknown as SessionState, this.timeline.now));
+    if (held.length > this.maxAgents)
+      this.ledger.fault(`${held.length} sessions are held, but only ${this.maxAgents} agents may run`);
   }
 
   private readonly tell = (who: string, what: string): void => {

@@ -55,9 +55,10 @@ export const bedrockFindings = {
   quotaFewFunctions: {
     check: "quota",
     state: "warning",
-    found: "only {executions} functions may run concurrently",
+    found:
+      "only {executions} functions may run concurrently, so at most {agents} sessions are answered at a time",
     cause:
-      "A new AWS account has a low quota of concurrent executions (docs/operations.md, “The quota of Lambda”).",
+      "A new AWS account has a low quota of concurrent executions. The other sessions wait for their turn (docs/operations.md, “The quota of Lambda”).",
     todo: "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region {region}",
   },
   quotaUnnamed: { check: "quota", state: "skipped", found: "AWS lists no quota of {model} in {region}" },

@@ -1,6 +1,7 @@
 import { type Account, openAccount } from "../../../shared/aws/account-state.ts";
 import { ApiError } from "../../../shared/aws/signed-request.ts";
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { maxAgentsOf } from "../../../shared/runtime/max-agents.ts";
 import { checkBedrock } from "./bedrock-checks.ts";
 import { checked, reasonOf } from "./checked.ts";
 import { type Finding, finding } from "./finding.ts";
@@ -49,9 +50,10 @@ export async function preflight(input: Preflight): Promise<Finding[]> {
       : checked("cloudformation:DescribeStacks", "the stack", () => checkStack(account, stage, region)),
     checked("lambda:GetAccountSettings", "the quota of functions", async () => {
       const executions = await account.concurrentExecutions();
-      return executions > fewExecutions
+      const agents = maxAgentsOf(executions);
+      return agents === undefined
         ? finding("quotaFunctions", { executions })
-        : finding("quotaFewFunctions", { executions, region });
+        : finding("quotaFewFunctions", { executions, agents, region });
     }),
     model.provider === "amazon-bedrock"
       ? checkBedrock({ account, region, id: model.id, acceptTerms, isNew: input.last === undefined })
@@ -64,9 +66,6 @@ export async function preflight(input: Preflight): Promise<Finding[]> {
 export function isFault({ state }: Finding): boolean {
   return state === "fault";
 }
-
-/** The quota of concurrent executions of a new account. */
-const fewExecutions = 10;
 
 function differences({ stage = "", last = {} }: Preflight, account: string, region: string): Finding[] {
   if (last.account && last.account !== account)

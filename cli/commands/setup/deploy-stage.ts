@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { configuredRegion, openAccount } from "../../../shared/aws/account-state.ts";
 import type { ConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
@@ -41,21 +42,33 @@ export function fileOfItsOwn(file: string, stage: string): string {
   return `run \`gsv deploy --stage ${stage} ${option}\`, and pass ${option} to every command for ${stage}`;
 }
 
-/** Runs the CDK of this project. @throws Failure when it fails */
-export function runCdk(
+/** Runs the CDK of this project, and tells it the account's limit of functions. @throws Failure when it fails */
+export async function runCdk(
   runStep: Run,
   args: readonly string[],
   { stage, ...others }: StageContext,
   context: Context,
 ): Promise<void> {
   const settings = ["-c", `stage=${stage}`];
+  const executions = others.concurrentExecutions || (await readExecutions());
+  const all = { ...others, ...(executions && { concurrentExecutions: executions }) };
   // An empty value removes a setting of the config file.
-  for (const [key, value] of Object.entries(others)) if (value !== "") settings.push("-c", `${key}=${value}`);
+  for (const [key, value] of Object.entries(all)) if (value !== "") settings.push("-c", `${key}=${value}`);
   return runStep(
     join(neededCheckout("gsv deploy"), "node_modules/.bin/cdk"),
     [...args, ...settings],
     context,
   );
+}
+
+/** The account's limit of concurrent executions. Undefined if it cannot be read: the stack then assumes the lowest. */
+async function readExecutions(): Promise<string | undefined> {
+  try {
+    const account = openAccount((await configuredRegion()) ?? "", process.env.AWS_ENDPOINT_URL);
+    return String(await account.concurrentExecutions());
+  } catch {
+    return undefined;
+  }
 }
 
 /** Runs a program of this project, with its output on standard error. */

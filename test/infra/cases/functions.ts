@@ -66,6 +66,7 @@ export function functionsCases(): void {
           deadLetterArn: "arn:aws:sqs:us-east-1:000000000000:gsv-local-dead-letters",
           ssmPrefix: "/gsv/local",
           webSocketApiEndpoint: "https://local.execute-api.us-east-1.amazonaws.com/ws",
+          maxAgents: "7",
           ...(isSocket
             ? {
                 webhookUrl: "https://webhook.example/",
@@ -106,6 +107,17 @@ export function functionsCases(): void {
       expect(policies(asked)).toHaveLength(functionNames.length);
       expect(policies(template)).toHaveLength(0);
       template.hasResourceProperties("AWS::Lambda::Function", { TracingConfig: Match.absent() });
+    });
+
+    test.each([
+      ["50", "47"],
+      ["1000", undefined],
+    ])("in an account of %s executions, %s agents may run at a time", (concurrentExecutions, maxAgents) => {
+      const lambdas = templateOf({ concurrentExecutions }).findResources("AWS::Lambda::Function");
+      const found = Object.values(lambdas).map(
+        ({ Properties }) => Properties.Environment.Variables.MAX_AGENTS,
+      );
+      expect(new Set(found)).toEqual(new Set([maxAgents]));
     });
 
     test("only the agent may invoke itself more than 16 times, which a turn of hours needs", () => {

@@ -20,6 +20,7 @@ export function settingsCases(): void {
       programsPerSecond: 20,
       requireHeader: false,
       webhookConcurrency: undefined,
+      concurrentExecutions: 10,
       monthlyBudget: 20,
     });
   });

@@ -53,6 +53,9 @@ export async function checkRest(rest: Rest): Promise<void> {
   for (const { event } of cloud.schedules.values())
     if (!lasting.includes(event.kind)) ledger.fault(`a schedule is left: ${event.kind}`);
   for (const item of cloud.store.all()) checkReceipt(ledger, item as Item);
+  const slots = cloud.store.get({ pk: "SLOTS", sk: "AGENTS" }) as Item | undefined;
+  for (const left of [slots?.running ?? [], slots?.waiting ?? []].flat())
+    ledger.fault(`a slot is left: ${JSON.stringify(left)}`);
 }
 
 function checkIdle({ ledger, now }: Rest, state: SessionState): void {

@@ -2,7 +2,7 @@ import { createMemoryStore, type ItemStore } from "../../../local/items/item-sto
 import type { TableCall } from "../../../local/items/table-call.ts";
 import { tableOver } from "../../../local/world/local-table.ts";
 import type { Frame } from "../../../shared/protocol/frames.ts";
-import type { Item, Key, Table, TimerEvent, World } from "../../../shared/world/world.ts";
+import type { Item, Key, Table, TimerEvent, WakeAgent, World } from "../../../shared/world/world.ts";
 import { createMemoryBucket, type MemoryBucket } from "../../support/memory-bucket.ts";
 import type { Machine } from "../engine/machine.ts";
 import type { Timeline } from "../engine/timeline.ts";
@@ -23,7 +23,7 @@ export interface Events {
   written(key: Key, before: Item | undefined, after: Item | undefined, writer: string): void;
   /** A frame reached a connection. */
   posted(connectionId: string, frame: Frame): "sent" | "gone";
-  woken(sessionKey: string, configurationVersion?: number): void;
+  woken(...event: Parameters<WakeAgent>): void;
   fired(event: TimerEvent): void;
 }
 
@@ -91,10 +91,8 @@ export class Cloud {
           ),
       },
       secrets: { get: async () => undefined, put: async () => {}, delete: async () => {} },
-      wake: (sessionKey, configurationVersion) =>
-        this.network.request(machine, `wake ${sessionKey}`, "write", async () =>
-          this.events.woken(sessionKey, configurationVersion),
-        ),
+      wake: (...event) =>
+        this.network.request(machine, `wake ${event[0]}`, "write", async () => this.events.woken(...event)),
       now: () => machine.now(),
       pause: async () => true,
     };

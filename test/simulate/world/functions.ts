@@ -46,9 +46,9 @@ export class Functions {
   }
 
   /** Delivers the agent's event, once or, with a fault, twice. */
-  wake(sessionKey: string, configurationVersion?: number): void {
+  wake(sessionKey: string, configurationVersion?: number, slot?: string): void {
     const { timeline, faults } = this.hosting;
-    const event = { sessionKey, configurationVersion };
+    const event = { sessionKey, configurationVersion, slot };
     timeline.after(5 + timeline.jitter(60), () => this.invokeAgent(event));
     if (faults.draw(["duplicates"], 8))
       timeline.after(faults.between(5, 30_000), () => this.invokeAgent(event));
@@ -89,7 +89,7 @@ export class Functions {
   }
 
   private invokeAgent(event: AgentEvent, failed = 0): void {
-    const { sessionKey, configurationVersion } = event;
+    const { sessionKey, configurationVersion, slot } = event;
     const { timeline, tell } = this.hosting;
     const host = this.warm.find(({ machine, isBusy }) => machine.isAlive && !isBusy) ?? this.coldStart();
     host.isBusy = true;
@@ -104,7 +104,7 @@ export class Functions {
       tell(machine.name, `invoked for ${sessionKey} (${release.name})`);
       agent.configuration.confirm(configurationVersion);
       release
-        .holdSession(agent, sessionKey, () => end - timeline.now)
+        .holdSession(agent, sessionKey, () => end - timeline.now, slot)
         .then(over, (error: unknown) => {
           over();
           tell(machine.name, `failed: ${error}`);

@@ -182,7 +182,7 @@ describe("the preflight of an account with a fault ends in one sentence with one
     state.executions = 10;
     const found = await check();
     expect(bad(found)).toEqual([
-      `quota: only 10 functions may run concurrently -> ${increase("lambda", "L-B99A9384", 1000)}`,
+      `quota: only 10 functions may run concurrently, so at most 7 sessions are answered at a time -> ${increase("lambda", "L-B99A9384", 1000)}`,
     ]);
     expect(found.some(isFault)).toBe(false);
   });

@@ -147,12 +147,28 @@ describe("gsv deploy", () => {
     const contextOf = ({ steps }: { steps: string[][] }) =>
       steps[0]?.filter((_arg, index, args) => args[index - 1] === "-c");
     const given = ["alarmEmail=you+gsv=1@example.com", "logRetentionDays=7"];
-    const all = ["stage=dev", ...given];
+    const limit = "concurrentExecutions=1000";
+    const all = ["stage=dev", ...given, limit];
     expect(contextOf(await deploy(home, { yes: true, context: given }))).toEqual(all);
     expect(contextOf(await deploy(home))).toEqual(all);
     const changed = { yes: true, context: ["alarmEmail=", "logRetentionDays=14"] };
-    expect(contextOf(await deploy(home, changed))).toEqual(["stage=dev", "logRetentionDays=14"]);
-    expect(contextOf(await deploy(home))).toEqual(["stage=dev", "logRetentionDays=14"]);
+    expect(contextOf(await deploy(home, changed))).toEqual(["stage=dev", "logRetentionDays=14", limit]);
+    expect(contextOf(await deploy(home))).toEqual(["stage=dev", "logRetentionDays=14", limit]);
+  });
+
+  it("tells the stack how many functions may run now, unless a setting does or it cannot be read", async () => {
+    const home = newFolder();
+    const limitOf = ({ steps }: { steps: string[][] }) =>
+      steps[0]?.filter((arg) => arg.startsWith("concurrentExecutions="));
+    account.executions = 10;
+    expect(limitOf(await deploy(home))).toEqual(["concurrentExecutions=10"]);
+    account.executions = 500;
+    expect(limitOf(await deploy(home))).toEqual(["concurrentExecutions=500"]);
+    const given = { yes: true, context: ["concurrentExecutions=20"] };
+    expect(limitOf(await deploy(home, given))).toEqual(["concurrentExecutions=20"]);
+    expect(limitOf(await deploy(home))).toEqual(["concurrentExecutions=20"]);
+    account.refused = { "lambda:GetAccountSettings": { status: 403, code: "AccessDeniedException" } };
+    expect(limitOf(await deploy(newFolder()))).toEqual([]);
   });
 
   it("refuses a config file of another stage before it does anything", async () => {

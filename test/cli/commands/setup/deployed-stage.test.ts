@@ -71,7 +71,10 @@ describe("gsv deploy status", () => {
       BucketName: "b",
     });
     expect(steps).toEqual([
-      ["cdk", "diff", "gsv-home", "--fail", "-c", "stage=home", "-c", "logRetentionDays=7"],
+      [
+        ...["cdk", "diff", "gsv-home", "--fail", "-c", "stage=home", "-c", "logRetentionDays=7"],
+        ...["-c", "concurrentExecutions=1000"],
+      ],
     ]);
     expect(terminal.written()).not.toContain("good-token");
   });
