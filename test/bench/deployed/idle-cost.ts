@@ -9,7 +9,7 @@ const minutesPerMonth = 60 * 24 * 30;
  * partitions that a table on demand begins with.
  */
 const idleReadUnits = 2;
-/** An idle sweep as `npm run bench` measured it: median of five runs, 18 to 24 ms. A watch is shorter. */
+/** An idle sweep as `npm run bench` measured it: 13 to 24 ms, on a quiet and on a busy machine. A watch is shorter. */
 export const recordedRun = { billed_ms: 21, log_bytes: 435 } as const;
 /** Size of Lambda's own lines of an invocation, START, END and REPORT, in bytes. */
 const platformLogBytes = 350;
