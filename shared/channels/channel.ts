@@ -1,6 +1,7 @@
 import type { Peer, Registration } from "../protocol/channel-accounts.ts";
 import type { MediaAttachment } from "../protocol/messages.ts";
 import type { Origin, RemoteMedia } from "../session/inbox-entry.ts";
+import type { Format } from "./outbound/leaves.ts";
 
 /** An unverified webhook request. A channel verifies it before parsing. */
 export interface WebhookRequest {
@@ -131,6 +132,8 @@ export interface Destination {
 /** One message to a peer. When an answer has several parts, only the first has `replyToId`. */
 export interface OutboundMessage extends Destination {
   text: string;
+  /** Further fields of the platform's call, from its `Format`. If the platform refuses them, the text is sent alone. */
+  formatting?: object;
   /** Unique id; a retry after a crash has the same id. */
   id?: string;
 }
@@ -254,6 +257,8 @@ export interface Channel extends AccountSetup {
   maxText: number;
   /** Encodes a text for the platform; `maxText` limits the encoded text. Default: no change. */
   encode?(text: string): string;
+  /** How markdown is written. Loaded when it is first needed. Absent: markdown is sent as it is. */
+  format?(): Promise<Format>;
   /**
    * Verifies the raw bytes, then parses them. Does not throw for bad input. Throws when it needs an API call
    * that fails, so that the platform delivers the event again.
@@ -287,7 +292,7 @@ export interface Channel extends AccountSetup {
 /** The methods of a channel for sending messages and fetching media. */
 export type OutboundChannel = Pick<
   Channel,
-  "name" | "maxText" | "encode" | "send" | "sendFile" | "buttons" | "typing" | "locate"
+  "name" | "maxText" | "encode" | "format" | "send" | "sendFile" | "buttons" | "typing" | "locate"
 >;
 
 /** What a text's form depends on. */
@@ -298,6 +303,14 @@ export type Channels = Readonly<Record<string, Channel>>;
 
 export type ChannelOrigin = Extract<Origin, { kind: "channel" }>;
 
+/** A text to send: plain, or markdown that the platform shows formatted. */
+export type OutboundText = string | { markdown: string };
+
+/** The text as it was written. */
+export function sourceOf(text: OutboundText): string {
+  return typeof text === "string" ? text : text.markdown;
+}
+
 /** Whether a message was delivered. */
 export type Delivered = { ok: true } | { ok: false; reason: string };
 
@@ -307,7 +320,7 @@ export interface ChannelSender {
    * Sends a text to an origin, split at the platform's limit, and then a file. `id` names the delivery: a
    * retry with the same id skips parts that were already sent. A failure is returned, not thrown.
    */
-  deliver(origin: ChannelOrigin, id: string, text: string, file?: OutboundFile): Promise<Delivered>;
+  deliver(origin: ChannelOrigin, id: string, text: OutboundText, file?: OutboundFile): Promise<Delivered>;
   /** Like `deliver`, for a question in the channel's form. It must fit into one message if the channel has buttons. */
   ask(origin: ChannelOrigin, id: string, question: (form: TextForm) => Question): Promise<Delivered>;
   /**

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
+import { sourceOf } from "../../shared/channels/channel.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";
@@ -23,7 +24,7 @@ it("a channel sees that an answer was cut off at its limit, and the transcript s
   const agent = bench.agent();
   const channels: Agent["channels"] = {
     ...agent.channels,
-    deliver: async (_origin, _id, text) => ({ ok: told.push(text) > 0 }) as { ok: true },
+    deliver: async (_origin, _id, text) => ({ ok: told.push(sourceOf(text)) > 0 }) as { ok: true },
   };
   const address = { channel: "telegram", accountId: "default", peer: { kind: "dm", id: "1" } } as const;
   const sessionKey = "agent:main:cut";

@@ -3,6 +3,7 @@ import type { Agent } from "../../functions/agent/agent.ts";
 import { providerWords } from "../../functions/agent/model/provider-error-text.ts";
 import { refuseEntry } from "../../functions/agent/reply/request-reply.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
+import { sourceOf } from "../../shared/channels/channel.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { bindPeer, openConnection } from "../../shared/peers/registry.ts";
 import { createToken } from "../../shared/peers/tokens.ts";
@@ -132,7 +133,7 @@ it("hides a provider's message from the users of a channel, and names the run in
     const agent = bench.agent();
     const channels: Agent["channels"] = {
       ...agent.channels,
-      deliver: async (_origin, _id, text) => ({ ok: told.push(text) > 0 }) as { ok: true },
+      deliver: async (_origin, _id, text) => ({ ok: told.push(sourceOf(text)) > 0 }) as { ok: true },
     };
     await holdSession({ ...agent, channels }, key, () => 900_000);
     failures = 0;
@@ -155,7 +156,7 @@ it("hides it in the answer to a command too", async () => {
   const channels = {
     ...bench.agent().channels,
     deliver: async (_origin: object, _id: string, text: string) =>
-      ({ ok: told.push(text) > 0 }) as { ok: true },
+      ({ ok: told.push(sourceOf(text)) > 0 }) as { ok: true },
   };
   const compact = {
     ...message("c"),

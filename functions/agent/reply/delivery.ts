@@ -1,3 +1,4 @@
+import type { OutboundText } from "../../../shared/channels/channel.ts";
 import { findReceiver } from "../../../shared/channels/receiver.ts";
 import { settleCronRun } from "../../../shared/cron/settle-run.ts";
 import type { ChatReply, ChatRetry } from "../../../shared/protocol/events.ts";
@@ -56,7 +57,10 @@ async function deliverAnswer(
   const answer = wholeText(reply);
   const announced = async () =>
     announce(agent, writer.sessionKey, run.runId, "final", reply, await clients, turnOf(writer.state, run));
-  const [, undelivered] = await Promise.all([announced(), deliverToChannel(agent, run, run.runId, answer)]);
+  const [, undelivered] = await Promise.all([
+    announced(),
+    deliverToChannel(agent, run, run.runId, { markdown: answer }),
+  ]);
   return { answer, undelivered };
 }
 
@@ -149,7 +153,7 @@ async function deliverToChannel(
   agent: Agent,
   run: Run,
   id: string,
-  text: string,
+  text: OutboundText,
 ): Promise<string | undefined> {
   if (run.origin.kind !== "channel") return undefined;
   const to = await findReceiver(agent, run.origin, run.role === "guest" ? undefined : senderOf(run));

@@ -32,7 +32,7 @@ export async function settleHeartbeat(
       const to = await findReceiver(agent, planned, undefined);
       const isFound = typeof to !== "string";
       const delivered = isFound
-        ? await agent.channels.deliver(to, runId, message)
+        ? await agent.channels.deliver(to, runId, failure === undefined ? { markdown: message } : message)
         : { ok: false, reason: to };
       if (delivered.ok) sentAt = now();
       else {

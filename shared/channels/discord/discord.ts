@@ -81,6 +81,7 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
   return {
     name: "discord",
     maxText,
+    format: async () => (await import("./discord-format.ts")).discordFormat,
     awaitsAnswer: true,
     ...discordAccount,
     async receive(request, account) {

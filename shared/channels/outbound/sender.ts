@@ -21,7 +21,8 @@ import {
   type TextForm,
 } from "../channel.ts";
 import { channels as allChannels } from "../channels.ts";
-import { splitText } from "./split.ts";
+import type { Rendered } from "./leaves.ts";
+import { messageTexts } from "./message-texts.ts";
 import { findTarget, type Target } from "./target.ts";
 
 /** Maximum attempts to send one part. */
@@ -77,7 +78,8 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
       if (!target.ok) return target;
       if (file && !target.channel.sendFile)
         return { ok: false, reason: `${origin.channel} accepts no files` };
-      for (const [part, toSend] of partsOf(target, origin, id, { text, file }).entries()) {
+      const texts = await messageTexts(target.channel, text);
+      for (const [part, toSend] of partsOf(target, origin, id, { texts, file }).entries()) {
         const delivered = await deliverPart(tools, target, { deliveryId: id, part }, toSend);
         if (!delivered.ok) return delivered;
       }
@@ -127,12 +129,11 @@ function partsOf(
   { channel, account }: Target,
   origin: ChannelOrigin,
   id: string,
-  { text, file }: { text: string; file: OutboundFile | undefined },
+  { texts, file }: { texts: readonly Rendered[]; file: OutboundFile | undefined },
 ): Part[] {
   const to = (part: number) => destinationOf(origin, id, part);
-  const texts = splitText(channel.encode?.(text) ?? text, channel.maxText);
-  const parts: Part[] = texts.map((partText, part) => ({
-    send: () => channel.send(account, { ...to(part), text: partText }),
+  const parts: Part[] = texts.map((rendered, part) => ({
+    send: () => channel.send(account, { ...to(part), ...rendered }),
     timeoutMs: sendTimeoutMs,
   }));
   const { sendFile } = channel;

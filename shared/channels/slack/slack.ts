@@ -28,7 +28,9 @@ import { encodeSlackText } from "./slack-text.ts";
 export function createSlack({ now = Date.now }: { now?: () => number } = {}): Channel {
   return {
     name: "slack",
-    maxText: 40_000,
+    // Slack accepts 40,000 characters, but divides a text of more than 4,000.
+    maxText: 4000,
+    format: async () => (await import("./slack-format.ts")).slackFormat,
     ...slackAccount,
     encode: encodeSlackText,
     async receive(request, account) {
@@ -74,8 +76,13 @@ export function isSlackSigned(
   return isSameSecret(headers["x-slack-signature"], signature);
 }
 
-function send(account: ChannelAccount, message: OutboundMessage): Promise<SendOutcome> {
-  return post(account, message);
+async function send(
+  account: ChannelAccount,
+  { formatting, ...message }: OutboundMessage,
+): Promise<SendOutcome> {
+  const outcome = await post(account, message, formatting);
+  const isRefused = formatting && outcome.status === "failed" && outcome.reason.includes("blocks");
+  return isRefused ? post(account, message) : outcome;
 }
 
 async function post(

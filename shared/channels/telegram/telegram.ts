@@ -32,6 +32,7 @@ export function createTelegram(): Channel {
   return {
     name: "telegram",
     maxText: 4096,
+    format: async () => (await import("./telegram-format.ts")).telegramFormat,
     ...telegramAccount,
     async receive({ method, headers, body }, account) {
       if (method !== "POST") return refused(405, "only POST");
@@ -163,9 +164,16 @@ const methods: Record<string, [method: string, field: string]> = {
 const link_preview_options = { is_disabled: true };
 
 /** Sends a text (https://core.telegram.org/bots/api#sendmessage). */
-function sendText(account: ChannelAccount, { text, ...to }: OutboundMessage): Promise<SendOutcome> {
-  const content = { text, link_preview_options };
-  return sendTo(account, to, "sendMessage", content, AbortSignal.timeout(sendTimeoutMs));
+async function sendText(
+  account: ChannelAccount,
+  { text, formatting, ...to }: OutboundMessage,
+): Promise<SendOutcome> {
+  const signal = AbortSignal.timeout(sendTimeoutMs);
+  const send = (content: object) =>
+    sendTo(account, to, "sendMessage", { ...content, link_preview_options }, signal);
+  const outcome = await send({ text, ...formatting });
+  const isRefused = formatting && outcome.status === "failed" && /entit/i.test(outcome.reason);
+  return isRefused ? send({ text }) : outcome;
 }
 
 /** Sends a file (https://core.telegram.org/bots/api#sending-files). */

@@ -38,6 +38,7 @@ export function createWhatsapp({ now = Date.now }: { now?: () => number } = {}):
   return {
     name: "whatsapp",
     maxText: 4096,
+    format: async () => (await import("./whatsapp-format.ts")).whatsappFormat,
     ...whatsappAccount,
     async receive(request, account) {
       if (request.method === "GET") return answerChallenge(request, account);

@@ -5,6 +5,7 @@ import { expireTools, pollTasks, remindOfRequests, type Timer } from "../../../f
 import { answerRequest } from "../../../shared/approvals/answer.ts";
 import { listOpen } from "../../../shared/approvals/requests.ts";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
+import { sourceOf } from "../../../shared/channels/channel.ts";
 import type { ToolApproval } from "../../../shared/configuration/tool-approval.ts";
 import { bindPeer, openConnection } from "../../../shared/peers/registry.ts";
 import { createToken } from "../../../shared/peers/tokens.ts";
@@ -121,7 +122,7 @@ const once: Agent["schedules"]["once"] = async (_, at, event) => void on.schedul
 export async function invoke(life: Life = immortal()): Promise<void> {
   const agent = on.bench.agent(life);
   const deliver: Agent["channels"]["deliver"] = async (to, id, text) => {
-    on.sent.push({ to, id, text });
+    on.sent.push({ to, id, text: sourceOf(text) });
     return { ok: true };
   };
   const ask: Agent["channels"]["ask"] = async (to, id, question) => deliver(to, id, question({}).text);

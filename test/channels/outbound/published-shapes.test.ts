@@ -60,6 +60,28 @@ const discordFile = v.strictObject({
 });
 const interaction = "/api/v10/webhooks/\\d+/[\\w%-]+";
 
+/** https://core.telegram.org/bots/api#messageentity */
+const entity = v.strictObject({
+  type: v.picklist(["bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"]),
+  offset: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  length: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  url: v.optional(v.string()),
+  language: v.optional(v.string()),
+});
+
+/** https://docs.slack.dev/reference/block-kit/blocks/rich-text-block */
+const richText = v.strictObject({
+  type: v.picklist(["rich_text_section", "rich_text_preformatted", "rich_text_quote"]),
+  elements: v.array(
+    v.strictObject({
+      type: v.picklist(["text", "link"]),
+      text: v.pipe(v.string(), v.minLength(1)),
+      url: v.optional(v.string()),
+      style: v.optional(v.record(v.picklist(["bold", "italic", "strike", "code"]), v.literal(true))),
+    }),
+  ),
+});
+
 /** Every call, except downloads of files. */
 const shapes: Record<ChannelName, Record<string, Shape>> = {
   // https://core.telegram.org/bots/api
@@ -85,6 +107,7 @@ const shapes: Record<ChannelName, Record<string, Shape>> = {
       body: v.strictObject({
         ...telegramChat,
         text: text(4096),
+        entities: v.optional(v.pipe(v.array(entity), v.minLength(1), v.maxLength(100))),
         link_preview_options: v.strictObject({ is_disabled: v.literal(true) }),
         reply_parameters: v.optional(
           v.strictObject({
@@ -154,6 +177,14 @@ const shapes: Record<ChannelName, Record<string, Shape>> = {
       body: v.strictObject({
         channel: v.pipe(v.string(), v.regex(/^[CDG][A-Z0-9]+$/)),
         text: text(40_000),
+        blocks: v.optional(
+          v.tuple([
+            v.strictObject({
+              type: v.literal("rich_text"),
+              elements: v.pipe(v.array(richText), v.minLength(1)),
+            }),
+          ]),
+        ),
         thread_ts: v.optional(v.pipe(v.string(), v.regex(/^\d{10}\.\d{6}$/))),
         unfurl_links: v.literal(false),
         unfurl_media: v.literal(false),
@@ -236,7 +267,9 @@ describe.each(platformNames)("%s", (name) => {
   }
 
   it("is called as documented, for every kind of call", async () => {
-    bench.reply = { text: "hello\n\n".repeat(platform.maxText / 4) };
+    bench.reply = {
+      text: "**hello** [x](https://example.com)\n\n```ts\ny\n```\n\n".repeat(platform.maxText / 40),
+    };
     for (const event of [platform.direct("hello"), platform.direct("/status"), platform.inRoom?.("hello")]) {
       if (!event) continue;
       expect(await bench.deliver(event)).toBe(true);

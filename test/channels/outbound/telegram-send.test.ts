@@ -40,6 +40,20 @@ describe("sending on Telegram", () => {
     expect(server.sent[0]?.text).toBe(text);
   });
 
+  it("sends a text without its formatting if Telegram refuses that, and refuses nothing else twice", async () => {
+    const message = {
+      peer: ann,
+      text: "hi",
+      formatting: { entities: [{ type: "bold", offset: 0, length: 9 }] },
+    };
+    expect(await telegram.send(account, message)).toMatchObject({ status: "sent" });
+    expect(server.calls.map(({ params }) => "entities" in params)).toEqual([true, false]);
+    expect(server.sent).toMatchObject([{ text: "hi" }]);
+    server.fail("sendMessage", { status: 403, description: "Forbidden: bot was blocked by the user" });
+    expect(await telegram.send(account, message)).toMatchObject({ status: "failed" });
+    expect(server.calls).toHaveLength(3);
+  });
+
   it("replies in rooms, also to a deleted message, and in the topic of the message", async () => {
     const peer = { kind: "thread", id: "-1001234567890/8" };
     expect(await telegram.send(account, { peer, text: "hi", replyToId: "3" })).toMatchObject({

@@ -216,7 +216,7 @@ export async function startSlack(): Promise<Platform> {
     url: server.url,
     account: { botToken, signingSecret, apiBaseUrl: server.url },
     people: { ann: "U061F7AUR", bob: "U0BOB0BOB" },
-    maxText: 40_000,
+    maxText: 4000,
     direct: (text, user = "U061F7AUR") => directMessage(text, { user, channel: `D0${user.slice(2)}` }),
     attach(text, file, user = "U061F7AUR") {
       const id = `F0${++lastFile}`;

@@ -1,3 +1,4 @@
+import { labelOf, slackButtons } from "./slack-blocks.ts";
 import type { SlackPost } from "./slack-server.ts";
 
 /** Builders of events as the Events API posts them (reference: https://docs.slack.dev/apis/events-api). */
@@ -73,7 +74,7 @@ function message(type: string, text: string) {
 
 /** A press of the button with this label ("block_actions"). */
 export function slackPress({ channel, ts, blocks = [] }: SlackPost, label: string, user: string): object {
-  const button = blocks.flatMap(({ elements = [] }) => elements).find(({ text }) => text.text === label);
+  const button = slackButtons({ blocks }).find((one) => labelOf(one) === label);
   if (!button) throw new Error(`the message has no button ${label}`);
   const { action_id, value, text } = button;
   return {

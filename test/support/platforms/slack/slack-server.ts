@@ -8,6 +8,7 @@ import {
   startPlatformServer,
   type WebhookReply,
 } from "../platform-server.ts";
+import { blockFault, labelOf, type SlackBlock, slackButtons } from "./slack-blocks.ts";
 import { answerDownload, answerUpload, type SlackFiles, type SlackUpload } from "./slack-files.ts";
 
 /** A message that the bot posted. */
@@ -19,16 +20,9 @@ export interface SlackPost {
   blocks?: SlackBlock[];
 }
 
-/** A block of text, or of buttons. */
-interface SlackBlock {
-  type: string;
-  text?: { type: string; text: string };
-  elements?: { type: string; action_id: string; value: string; text: { text: string } }[];
-}
-
 /** The labels of a message's buttons. */
-export function slackLabels({ blocks = [] }: SlackPost): string[] {
-  return blocks.flatMap(({ elements = [] }) => elements.map(({ text }) => text.text));
+export function slackLabels(post: Pick<SlackPost, "blocks">): string[] {
+  return slackButtons(post).map(labelOf);
 }
 
 export interface SlackServer extends PlatformServer {
@@ -154,22 +148,12 @@ function postMessage(body: Record<string, unknown>, { posted, asked, closed }: S
   const ts = `1700000000.${String(posted.length + 1).padStart(6, "0")}`;
   const thread = thread_ts === undefined ? {} : { thread_ts: String(thread_ts) };
   const blocks = body.blocks as SlackBlock[] | undefined;
-  if (blocks && !areRight(blocks)) return fault("invalid_blocks");
+  const wrong = blocks && blockFault(blocks);
+  if (wrong) return fault(wrong);
   posted.push({ channel, text, ts, ...thread, ...(blocks ? { blocks } : {}) });
-  if (slackLabels({ blocks } as SlackPost).length > 0) asked.push(structuredClone(posted.at(-1)!));
+  if (slackLabels({ blocks }).length > 0) asked.push(structuredClone(posted.at(-1)!));
   const message = { type: "message", user: "U0LAN0Z89", bot_id: "B0LAN0Z89", text, ts, ...thread };
   return { status: 200, body: { ok: true, channel, ts, message } };
-}
-
-/** A section has at most 3,000 characters; a button has an id of its own, a label and a value (Block Kit). */
-function areRight(blocks: SlackBlock[]): boolean {
-  const buttons = blocks.flatMap(({ elements = [] }) => elements);
-  const ids = new Set(buttons.map(({ action_id }) => action_id));
-  const isShort = blocks.every(({ text }) => !text || (text.text !== "" && text.text.length <= 3000));
-  const areButtons = buttons.every(
-    ({ type, text, value }) => type === "button" && text.text.length <= 75 && value.length <= 2000,
-  );
-  return isShort && areButtons && ids.size === buttons.length;
 }
 
 function updateMessage(body: Record<string, unknown>, { posted }: State): PlatformReply {
@@ -178,7 +162,8 @@ function updateMessage(body: Record<string, unknown>, { posted }: State): Platfo
   if (!message) return fault("message_not_found");
   if (!text) return fault("no_text");
   const blocks = body.blocks as SlackBlock[] | undefined;
-  if (blocks && !areRight(blocks)) return fault("invalid_blocks");
+  const wrong = blocks && blockFault(blocks);
+  if (wrong) return fault(wrong);
   // Blocks remain unless they are replaced.
   Object.assign(message, { text, ...(blocks ? { blocks } : {}) });
   return { status: 200, body: { ok: true, channel, ts, text } };

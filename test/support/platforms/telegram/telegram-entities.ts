@@ -15,6 +15,43 @@ export interface Formatted {
 /** A text that the Bot API cannot parse. The message is its description after "can't parse entities: ". */
 export class EntityFault extends Error {}
 
+const types = ["bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"];
+
+/** Telegram ignores further entities. */
+const maxEntities = 100;
+
+/**
+ * Checks entities that a bot gives ("Formatting options"): their bounds, that they are nested, and what they may contain.
+ * @returns those that Telegram shows
+ */
+export function checkEntities(text: string, entities: readonly Entity[]): Entity[] {
+  for (const { type, offset, length, url } of entities) {
+    if (!types.includes(type)) throw new EntityFault(`unsupported type ${type}`);
+    if (offset < 0 || length <= 0 || offset + length > text.length)
+      throw new EntityFault("ENTITY_BOUNDS_INVALID");
+    if (!text.slice(offset, offset + length).isWellFormed()) throw new EntityFault("ENTITY_BOUNDS_INVALID");
+    if (type === "text_link" && !/^https?:/.test(url ?? "")) throw new EntityFault(`wrong URL ${url}`);
+  }
+  for (const [index, one] of entities.entries())
+    for (const other of entities.slice(index + 1)) checkPair(one, other);
+  return entities.slice(0, maxEntities);
+}
+
+function checkPair(one: Entity, other: Entity): void {
+  const [outer, inner] = one.length >= other.length ? [one, other] : [other, one];
+  const isApart = inner.offset + inner.length <= outer.offset || inner.offset >= outer.offset + outer.length;
+  if (isApart) return;
+  const isInside = inner.offset >= outer.offset && inner.offset + inner.length <= outer.offset + outer.length;
+  if (!isInside) throw new EntityFault(`${inner.type} and ${outer.type} overlap`);
+  // Of two entities with the same text, either may be the outer one.
+  const isQuotedCode = one.length === other.length && [one, other].some(({ type }) => type === "blockquote");
+  if (isQuotedCode && one.type !== other.type) return;
+  const isCode = (type: string) => type === "code" || type === "pre";
+  const isWrong =
+    inner.type === outer.type || isCode(outer.type) || (isCode(inner.type) && outer.type !== "blockquote");
+  if (isWrong) throw new EntityFault(`${inner.type} in ${outer.type}`);
+}
+
 /** Collects the plain text and the open entities. */
 class Builder {
   text = "";

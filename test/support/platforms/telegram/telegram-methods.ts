@@ -1,4 +1,4 @@
-import { EntityFault, parseEntities } from "./telegram-entities.ts";
+import { checkEntities, type Entity, EntityFault, parseEntities } from "./telegram-entities.ts";
 import type { TelegramMessage, TelegramUser } from "./telegram-updates.ts";
 
 /** The state of the Bot API server. */
@@ -89,7 +89,7 @@ function sendMessage(params: Params, state: TelegramState): TelegramMessage {
   const chatId = readChatId(params, state);
   const source = typeof params.text === "string" ? params.text : "";
   if (source === "") throw new BotApiFault("Bad Request: message text is empty");
-  const { text, entities } = format(source, params.parse_mode);
+  const { text, entities } = format(source, params);
   if (text.trim() === "") throw new BotApiFault("Bad Request: text must be non-empty");
   if ([...text.trim()].length > MAX_TEXT) throw new BotApiFault("Bad Request: message is too long");
   const message: TelegramMessage = {
@@ -98,7 +98,8 @@ function sendMessage(params: Params, state: TelegramState): TelegramMessage {
     chat: { id: chatId, type: chatId < 0 ? "supergroup" : "private" },
     date: Math.floor(Date.now() / 1000),
     ...repliedTo(params, chatId, state),
-    text: text.trim(),
+    // Code keeps the white space at its start.
+    text: entities[0]?.type === "pre" && entities[0].offset === 0 ? text.trimEnd() : text.trim(),
     ...(entities.length > 0 && { entities }),
     ...keyboardOf(params),
   };
@@ -186,11 +187,12 @@ function sendFile(
   return { result: message };
 }
 
-function format(source: string, mode: unknown) {
+function format(source: string, { parse_mode: mode, entities = [] }: Params) {
   try {
     const formatted = parseEntities(source, mode === undefined ? undefined : String(mode));
     if (!formatted) throw new BotApiFault("Bad Request: unsupported parse_mode");
-    return formatted;
+    const given = checkEntities(source, entities as Entity[]);
+    return given.length > 0 ? { text: source, entities: given } : formatted;
   } catch (error) {
     if (!(error instanceof EntityFault)) throw error;
     throw new BotApiFault(`Bad Request: can't parse entities: ${error.message}`);
