@@ -149,7 +149,9 @@ class Simulation {
     this.actions = options.actions ?? drawn;
     const isAlone = peers.integer(4) > 0 || this.actions.some(({ kind }) => kind === "scene");
     this.releases = (options.isMixed ?? !isAlone) ? [previous, present] : [present];
-    const drawnMax = this.sources.slots.pick([undefined, undefined, 1, 2]);
+    // A silent model would make each job overdue.
+    const hasJobs = this.actions.some((action) => action.kind === "scene" && action.scene === "jobs");
+    const drawnMax = hasJobs ? undefined : this.sources.slots.pick([undefined, undefined, 1, 2]);
     this.maxAgents = this.releases.length > 1 ? undefined : (options.maxAgents ?? drawnMax);
     this.settings = settingsFor(plan.pick(policies), plan.pick(["inline", "pools"] as const));
     this.services = new Machine("services", 0, this.timeline, this.running);
