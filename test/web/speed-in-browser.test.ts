@@ -54,7 +54,7 @@ describe.skipIf(chromiumPath === undefined)("a page with much to show", inBrowse
 
   it("draws each part of an answer once, while it arrives and when it is complete", async () => {
     await page.goto(`${gateway.url}/#c=code`);
-    await page.waitForSelector("article");
+    await expect.poll(() => page.locator("article").count()).toBe(50);
     const before = page.evaluate(
       () =>
         new Promise<string[]>((resolve) => {
@@ -79,7 +79,7 @@ describe.skipIf(chromiumPath === undefined)("a page with much to show", inBrowse
 
   it("compares only the end of an answer while it arrives", async () => {
     await page.goto(`${gateway.url}/#c=code`);
-    await page.waitForSelector("article");
+    await expect.poll(() => page.locator("article").count()).toBe(50);
     const cdp = await context.newCDPSession(page);
     await cdp.send("Profiler.enable");
     await cdp.send("Profiler.startPreciseCoverage", { callCount: true, detailed: false });

@@ -48,7 +48,8 @@ export class ConversationView {
   /** Everything to show, oldest first. */
   readonly entries = computed<Entry[]>(() => {
     const stored = this.#stored.value;
-    const known = new Set(stored.map(({ key }) => key));
+    // A reply may be read before the next frame ends its streamed text.
+    const known = new Set(stored.flatMap((entry) => [entry.key, this.shownKey(entry)]));
     const live = this.#live.value.filter(({ key }) => !known.has(key));
     for (const { key } of live) known.add(key);
     const sent = this.#sent.value.filter(({ key }) => !known.has(key));

@@ -63,7 +63,7 @@ async function measureStream(context: BrowserContext, gateway: ScriptedGateway) 
   const cdp = await context.newCDPSession(page);
   await page.goto(`${gateway.url}/#c=bench`);
   await page.waitForSelector(".dot.connected");
-  await page.waitForSelector("article");
+  await page.waitForFunction((count) => document.querySelectorAll("article").length >= count, pageMessages);
   const { tasks, frames } = await tasksDuring(cdp, async () => {
     await gateway.stream(longAnswer(pieceCount));
     await page.waitForFunction(
@@ -128,6 +128,8 @@ interface OpeningTimes {
 /** When the largest part, the first message and all messages were painted, in ms since the navigation. */
 function openingTimes(page: Page): Promise<OpeningTimes> {
   return page.evaluate(async () => {
+    // Chromium reports a paint some time after it.
+    await new Promise((resolve) => setTimeout(resolve, 500));
     const entries = await new Promise<PerformanceEntryList>((resolve) => {
       new PerformanceObserver((list) => resolve(list.getEntries())).observe({
         type: "largest-contentful-paint",
