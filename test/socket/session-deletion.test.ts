@@ -95,7 +95,7 @@ it("a deleted session leaves no word in the table and the bucket, wherever the d
   }
 });
 
-it("a deleted session is in no list and has no history; its next message begins it anew", async () => {
+it("a deleted session is in no list and has no history; its next message begins it again", async () => {
   await deleteSession(deleting(state), holidays);
   expect((await listSessions(state.table, 0, 9)).map(({ sessionKey }) => sessionKey)).toEqual([main]);
   const session = (await readSession(state.table, holidays))!;

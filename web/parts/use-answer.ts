@@ -7,7 +7,7 @@ import type { WireError } from "../wire/wire-error.ts";
 export interface Answer<T> {
   value: Signal<T | undefined>;
   fault: Signal<string>;
-  /** Reads it again. What is known stays on the page meanwhile. */
+  /** Reads it again. Earlier content stays on the page meanwhile. */
   reload(): Promise<void>;
 }
 

@@ -70,7 +70,7 @@ export function createSends(stage: Stage): Scene {
   };
 }
 
-/** What a model is told of a send is true. */
+/** What a model reads of a send is true. */
 function resultFaults(
   number: number,
   text: string,
