@@ -160,7 +160,9 @@ export class AgentGateway extends Construct {
       TableName: storage.table.tableName,
       BucketName: storage.bucket.bucketName,
     };
-    publish(this, `/gsv/${this.stage}`, this.published);
+    const prefix = `/gsv/${this.stage}`;
+    const parameters = publish(this, prefix, this.published);
+    if (props.namePrefix === undefined) publishLogs(parameters, prefix, functions);
   }
 
   /**
@@ -307,11 +309,25 @@ function openUrls(functions: Record<FunctionName, GatewayFunction>): { webhook: 
 }
 
 /** Publishes each value as an SSM parameter, `{prefix}/websocket-url` and so on. */
-function publish(scope: Construct, prefix: string, values: PublishedValues): void {
+function publish(scope: Construct, prefix: string, values: PublishedValues): Construct {
   const parameters = new Construct(scope, "Parameters");
   for (const name of Object.keys(parameterNames) as (keyof PublishedValues)[])
     new StringParameter(parameters, name, {
       parameterName: `${prefix}/${parameterNames[name]}`,
       stringValue: values[name],
     });
+  return parameters;
+}
+
+/** Publishes the generated names of the log groups for `gsv logs`, as `{function}={log group},…`. */
+function publishLogs(
+  scope: Construct,
+  prefix: string,
+  functions: Record<FunctionName, GatewayFunction>,
+): void {
+  const groups = functionNames.map((name) => `${name}=${functions[name].log.logGroupName}`);
+  new StringParameter(scope, "LogGroups", {
+    parameterName: `${prefix}/log-groups`,
+    stringValue: groups.join(","),
+  });
 }

@@ -155,7 +155,7 @@ describe("imports point one way", () => {
 
   it("only a function's handler, `gsv deploy`, its preflight, `gsv admin` and `gsv logs` import shared/aws", () => {
     const allowed =
-      /^(functions\/\w+\/handler|cli\/commands\/setup\/deploy-\w+|cli\/commands\/doctor\/(preflight|checked|stack-checks|bedrock-checks)|cli\/commands\/logs\/run-logs|cli\/gateway\/stage-access)\.ts$/;
+      /^(functions\/\w+\/handler|cli\/commands\/setup\/deploy-\w+|cli\/commands\/doctor\/(preflight|checked|stack-checks|bedrock-checks)|cli\/commands\/logs\/(gateway-logs|run-logs)|cli\/gateway\/stage-access)\.ts$/;
     const users = files.filter(
       (file) =>
         !within(file, "shared/aws") &&

@@ -46,10 +46,11 @@ export interface GatewayFunctionProps {
 /** One Lambda function with its bundle, role and log group. */
 export class GatewayFunction extends Construct {
   readonly lambda: LambdaFunction;
+  readonly log: LogGroup;
 
   constructor(scope: Construct, id: string, props: GatewayFunctionProps) {
     super(scope, id);
-    const log = new LogGroup(this, "Log", {
+    this.log = new LogGroup(this, "Log", {
       logGroupName: props.logGroupName,
       retention: props.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
@@ -57,7 +58,7 @@ export class GatewayFunction extends Construct {
     const logGroup = Stack.of(this).formatArn({
       service: "logs",
       resource: "log-group",
-      resourceName: log.logGroupName,
+      resourceName: this.log.logGroupName,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
     const { role } = new FunctionRole(this, "Role", {
@@ -81,7 +82,7 @@ export class GatewayFunction extends Construct {
       // Lambda ends a chain of functions that invoke each other after about 16 rounds. A long turn is such a chain: each
       // agent invokes the next one before its 15 minutes are over.
       recursiveLoop: props.invokesItself ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
-      logGroup: log,
+      logGroup: this.log,
     });
     if (props.asynchronous !== undefined) {
       const { eventAge, failedEvents } = props.asynchronous;

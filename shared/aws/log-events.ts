@@ -48,7 +48,16 @@ export async function findLogLines(
 
 /** The log groups of a stage's functions: as a gateway of another CDK app publishes them, else those of `gsv deploy`. */
 export async function logGroupsOf(stage: string, functions: readonly string[]): Promise<string[]> {
-  const published = (await readParameters({ Path: `/gsv/${stage}` })).get(`/gsv/${stage}/log-groups`);
+  const parameters = await readParameters({ Path: `/gsv/${stage}` });
+  return nameLogGroups(parameters.get(`/gsv/${stage}/log-groups`), stage, functions);
+}
+
+/** @param published the value of the parameter `log-groups`: `{function}={log group},…` */
+export function nameLogGroups(
+  published: string | undefined,
+  stage: string,
+  functions: readonly string[],
+): string[] {
   const named = new Map(published?.split(",").map((one) => one.split("=", 2) as [string, string]));
   return functions.map((name) => named.get(name) ?? `/aws/lambda/gsv-${stage}-${name}`);
 }

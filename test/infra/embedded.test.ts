@@ -115,6 +115,15 @@ describe("the example with two gateways in one stack", () => {
     expect(fixed(home).filter((name) => work?.includes(name))).toEqual([]);
   });
 
+  it("publishes the generated names of its log groups", () => {
+    const [groups] = propertiesOf("AWS::SSM::Parameter").filter(
+      ({ Name }) => Name === "/gsv/home/log-groups",
+    );
+    const { "Fn::Join": join } = groups!.Value as { "Fn::Join": [string, unknown[]] };
+    const text = join[1].map((part) => (typeof part === "string" ? part : (part as { Ref: string }).Ref));
+    expect(text.join("")).toMatch(/^socket=HomeSocketLog\w+,.*agent=HomeAgentLog\w+,.*page=HomePageLog\w+$/);
+  });
+
   it("keeps the data of one, and deletes that of the other with the stack", () => {
     const policies = Object.entries(template.Resources).flatMap(([id, { Type, DeletionPolicy }]) =>
       /GlobalTable$|S3::Bucket$/.test(Type) ? [`${id.slice(0, 4)} ${DeletionPolicy}`] : [],

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { nameLogGroups } from "../../../shared/aws/log-events.ts";
+import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, usage } from "../../app/failure.ts";
 import type { Invocation } from "../../app/options.ts";
@@ -72,18 +74,42 @@ async function tailCalls(
     ...(profile === undefined ? [] : ["--profile", profile]),
   ];
   const follow = isFollowing ? ["--follow"] : [];
-  return functions.map((name) => {
-    const group = `/aws/lambda/gsv-${stage}-${name}`;
+  const groups = await groupsOf(context, { stage, functions, account });
+  return functions.map((name, index) => {
+    const group = groups[index] ?? "";
     const how = ["--since", `${sinceMs / 1000}s`, "--format", "short", ...follow, ...account];
     return { function: name, args: ["logs", "tail", group, ...how] };
   });
+}
+
+/**
+ * The log groups of functions. A gateway of another CDK app publishes them.
+ * @param place `account`: options of the AWS command line
+ */
+async function groupsOf(
+  context: Context,
+  { stage, functions, account }: { stage: string; functions: readonly string[]; account: readonly string[] },
+): Promise<string[]> {
+  const { deploy } = await readConfigFile((await context.settings()).file);
+  if (stage === deploy?.stage) return nameLogGroups(undefined, stage, functions);
+  const output = ["--query", "Parameter.Value", "--output", "text"];
+  const args = ["ssm", "get-parameter", "--name", `/gsv/${stage}/log-groups`, ...output, ...account];
+  let published: string | undefined;
+  const show = (line: string) => {
+    published = line;
+  };
+  // Without the parameter it fails. Any other fault, such as missing credentials, also fails the next call, which reports it.
+  await tail(context, args, show).ended.catch(() => undefined);
+  return nameLogGroups(published, stage, functions);
 }
 
 /** Prints the newest lines of several logs, sorted by time. */
 async function newestOf(context: Context, calls: readonly TailCall[], lines: number): Promise<void> {
   const found: { function: string; line: string }[] = [];
   await Promise.all(
-    calls.map((call) => tail(context, call, (line) => found.push({ function: call.function, line })).ended),
+    calls.map(
+      (call) => tail(context, call.args, (line) => found.push({ function: call.function, line })).ended,
+    ),
   );
   found.sort((one, other) => byTime(one.line, other.line));
   for (const entry of found.slice(-lines)) print(context, entry);
@@ -97,7 +123,7 @@ async function followAll(
   ended: Promise<unknown>,
 ): Promise<void> {
   const tails = calls.map((call) =>
-    tail(context, call, (line) => print(context, { function: call.function, line })),
+    tail(context, call.args, (line) => print(context, { function: call.function, line })),
   );
   try {
     await Promise.race([Promise.all(tails.map((one) => one.ended)), ended]);
@@ -114,10 +140,10 @@ function print(context: Context, entry: { function: string; line: string }): voi
 const needsVersion2 =
   "this AWS command line has no `aws logs tail`; install version 2 (https://aws.amazon.com/cli/), or read the log groups in the CloudWatch console";
 
-/** Runs `aws logs tail`. `ended` rejects with a Failure when it fails. `end` kills it. */
+/** Runs the AWS command line. `ended` rejects with a Failure when it fails. `end` kills it. */
 function tail(
   { terminal }: Context,
-  { args }: TailCall,
+  args: readonly string[],
   onLine: (line: string) => void,
 ): { ended: Promise<void>; end(): void } {
   const child = spawn("aws", args, { env: terminal.env, stdio: ["ignore", "pipe", "pipe"] });

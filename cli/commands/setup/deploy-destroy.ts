@@ -1,4 +1,5 @@
 import { deleteStageData } from "../../../shared/aws/delete-data.ts";
+import { readStage } from "../../../shared/aws/deployed-stage.ts";
 import { findStageData, type StageData, tagAdopted } from "../../../shared/aws/stage-data.ts";
 import { deleteStack, findStack, type StageStack } from "../../../shared/aws/stage-stack.ts";
 import { pairs } from "../../app/columns.ts";
@@ -29,6 +30,12 @@ export const destroy: Action = async (context, { options }) => {
   await checkCredentials(stage);
   const account = await checkStageAccount(saved, { stage, file });
   const stack = await findStack(stage);
+  // The parameters of a stage are resources of its stack.
+  if (stack === undefined && (await readStage(stage)))
+    throw new Failure(
+      "embedded",
+      `the gateway ${stage} is part of another CDK app; delete it there, and then its data with \`gsv deploy destroy --stage ${stage} --delete-data\``,
+    );
   const data = await findStageData(stage, stack);
   const { tables, buckets, secrets } = data;
   const names = { tables, buckets, secrets };

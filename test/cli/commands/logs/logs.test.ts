@@ -183,9 +183,19 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
     const options = ["--function", "agent", "--since", "1h30m", "--profile", "me", "--stage", "test"];
     const { stdout } = await run(...options, "--json");
     expect(JSON.parse(stdout)).toEqual({ function: "agent", line: "2026-11-22T10:00:01 one" });
-    expect(calls()).toEqual([
+    expect(calls().filter((call) => call.startsWith("logs"))).toEqual([
       "logs tail /aws/lambda/gsv-test-agent --since 5400s --format short --region eu-central-1 --profile me",
     ]);
+  });
+
+  it("reads the generated log groups of a gateway in another CDK app, which it publishes", async () => {
+    aws(
+      'case "$4" in /gsv/home/log-groups) echo "timer=Mine-TimerLog-1,agent=Mine-AgentLog-2";; *) echo "10:00 $3";; esac',
+    );
+    const { stdout } = await run("--function", "agent", "--stage", "home");
+    expect(stdout).toBe("agent   10:00 Mine-AgentLog-2\n");
+    const query = "--query Parameter.Value --output text --region eu-central-1";
+    expect(calls()[1]).toBe(`ssm get-parameter --name /gsv/home/log-groups ${query}`);
   });
 
   it("follows until a signal, and kills the programs it started", async () => {

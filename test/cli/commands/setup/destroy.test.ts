@@ -109,6 +109,13 @@ describe("gsv deploy destroy", () => {
     expect(left()).toEqual(nothing);
   });
 
+  it("deletes nothing of a gateway that is part of another app's stack", async () => {
+    account.stacks.delete("gsv-home");
+    const before = left();
+    expect(await run({ deleteData: true, yes: true })).toContain("part of another CDK app; delete it there");
+    expect(left()).toEqual(before);
+  });
+
   it("does not start without a terminal, except with --yes", async () => {
     Object.assign(terminal.stdin, { isTTY: false });
     expect(await run()).toContain("without a terminal, pass --yes");
