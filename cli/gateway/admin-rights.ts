@@ -97,16 +97,17 @@ export async function obtainAdminToken(
   asking: Asking,
   options: AdminOptions & { asks?: boolean },
 ): Promise<AdminToken> {
+  const { file, url: named } = await asking.settings();
+  // There may be no token for this address yet: an embedded gateway gets its first one in this way.
+  if (options.stage !== undefined && named) return adminOfStage(options.stage, named.value, options);
   const address = await asking.address(true);
   const { url } = address;
-  const { deploy, gateway } = await readConfigFile((await asking.settings()).file);
+  const { deploy, gateway } = await readConfigFile(file);
   const stage = options.stage ?? (gateway?.url === url ? deploy?.stage : undefined);
   if (stage !== undefined) {
     if (options.asks)
       await confirmed(asking, `Use the AWS credentials of gsv-${stage} for 15 minutes of admin rights?`);
-    const { chooseAccount, createStageAdmin } = await import("./stage-access.ts");
-    chooseAccount(options.profile, options.region ?? regionOf(url));
-    return createStageAdmin(stage, url);
+    return adminOfStage(stage, url, options);
   }
   if (address.createAdmin) {
     await confirmed(asking, "Administer this local gateway for 15 minutes?");
@@ -117,6 +118,16 @@ export async function obtainAdminToken(
     "admin",
     "this machine has not deployed the gateway; run `gsv admin --stage NAME` with AWS credentials of its account, or `gsv admin` on the machine that deployed it, and set GSV_ADMIN_TOKEN to its output",
   );
+}
+
+async function adminOfStage(
+  stage: string,
+  url: string,
+  { profile, region }: AdminOptions,
+): Promise<AdminToken> {
+  const { chooseAccount, createStageAdmin } = await import("./stage-access.ts");
+  chooseAccount(profile, region ?? regionOf(url));
+  return createStageAdmin(stage, url);
 }
 
 /** Asks the user, unless there is no terminal. @throws Failure when the user does not agree */
