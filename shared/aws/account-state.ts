@@ -1,5 +1,13 @@
 import { SSMClient } from "@aws-sdk/client-ssm";
-import { ApiError, type ApiRequest, openSigned, type SendSigned, xmlValue } from "./signed-request.ts";
+import {
+  ApiError,
+  type ApiRequest,
+  formRequest,
+  openSigned,
+  rpcRequest,
+  type SendSigned,
+  xmlValue,
+} from "./signed-request.ts";
 import { describeStack } from "./stage-stack.ts";
 
 /** A CloudFormation stack's status, and the reason that CloudFormation gives for it. */
@@ -74,7 +82,7 @@ export function openAccount(region: string, endpoint?: string): Account {
       unless("ParameterNotFound", async () => {
         const request = { Name: "/cdk-bootstrap/hnb659fds/version" };
         const answer = await json<{ Parameter: { Value: string } }>(
-          rpc("ssm", "AmazonSSM.GetParameter", request),
+          rpcRequest("ssm", "AmazonSSM.GetParameter", request),
         );
         return Number(answer.Parameter.Value);
       }),
@@ -111,14 +119,16 @@ export function openAccount(region: string, endpoint?: string): Account {
     quotas: (ServiceCode) =>
       pages<Quota>("Quotas", (NextToken) => {
         const request = { ServiceCode, MaxResults: 100, NextToken };
-        return json(rpc("servicequotas", "ServiceQuotasV20190624.ListServiceQuotas", request));
+        return json(rpcRequest("servicequotas", "ServiceQuotasV20190624.ListServiceQuotas", request));
       }),
   };
 }
 
 async function identity(send: SendSigned): Promise<{ account: string; arn: string }> {
   // A region that is not enabled would refuse the credentials, so this asks a region that always is.
-  const text = await send(form("sts", globalRegion, { Action: "GetCallerIdentity", Version: "2011-06-15" }));
+  const text = await send(
+    formRequest("sts", globalRegion, { Action: "GetCallerIdentity", Version: "2011-06-15" }),
+  );
   return { account: xmlValue(text, "Account") ?? "", arn: xmlValue(text, "Arn") ?? "" };
 }
 
@@ -130,18 +140,6 @@ async function listRegions(send: SendSigned): Promise<Map<string, string>> {
     return JSON.parse(await send(request)) as Record<string, unknown>;
   });
   return new Map(found.map(({ RegionName, RegionOptStatus }) => [RegionName, RegionOptStatus]));
-}
-
-/** A call of an API that gets a form and answers in XML. */
-function form(service: string, region: string, fields: Record<string, string>): ApiRequest {
-  const headers = { "content-type": "application/x-www-form-urlencoded" };
-  return { service, region, headers, body: String(new URLSearchParams(fields)) };
-}
-
-/** A call of an API with one address, whose operation is in a header. */
-function rpc(service: string, target: string, input: object): Omit<ApiRequest, "region"> {
-  const headers = { "content-type": "application/x-amz-json-1.1", "x-amz-target": target };
-  return { service, headers, body: JSON.stringify(input) };
 }
 
 function bedrockRequest(path: string, body?: object): Omit<ApiRequest, "region"> {

@@ -63,6 +63,18 @@ export function openSigned(endpoint?: string): SendSigned {
   };
 }
 
+/** A call of an API that gets a form and answers in XML. */
+export function formRequest(service: string, region: string, fields: Record<string, string>): ApiRequest {
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  return { service, region, headers, body: String(new URLSearchParams(fields)) };
+}
+
+/** A call of an API with one address, whose operation is in a header. */
+export function rpcRequest(service: string, target: string, input: object): Omit<ApiRequest, "region"> {
+  const headers = { "content-type": "application/x-amz-json-1.1", "x-amz-target": target };
+  return { service, headers, body: JSON.stringify(input) };
+}
+
 /** The error of an answer in XML or JSON. */
 function refusal({ status, headers }: Response, text: string): ApiError {
   const type = headers.get("x-amzn-errortype") ?? xmlValue(text, "Code") ?? jsonValue(text, "__type");

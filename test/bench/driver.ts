@@ -85,11 +85,11 @@ export class Driver {
     return payload;
   }
 
-  /** Configures the gateway to use the model server at this address, which ends in /v1. */
-  async useModel(baseUrl: string): Promise<void> {
+  /** Configures the gateway to use the model server at this address, which ends in /v1, with its key. */
+  async useModel(baseUrl: string, key = "key"): Promise<void> {
     const model = { provider: "openai-compatible", id: "instant", baseUrl };
     await this.request("config.set", { path: "model", value: model });
-    await this.request("config.set", { path: "apiKeys.openai-compatible", value: "key" });
+    await this.request("config.set", { path: "apiKeys.openai-compatible", value: key });
   }
 
   /** Sends a message and waits for the run's final answer. */

@@ -11,6 +11,8 @@ import { type SeenCall, startProxy } from "./latency.ts";
 
 /** The deployed functions with the local endpoints, each behind a proxy that delays and records every call. */
 export interface BundledStack extends Address {
+  /** The webhook function's URL, without a trailing slash. */
+  webhook: string;
   /** The AWS calls, in the order in which they ended. */
   calls: SeenCall[];
   /** Duration of invocations by function, ms, as logged. */
@@ -42,6 +44,8 @@ export interface BundledStackOptions {
   bundles: string;
   /** Maximum concurrent instances of a function. With one, caches are as warm as in a gateway with one user. */
   maxInstances: number;
+  /** Receives what the functions log. */
+  onLog?: (text: string) => void;
 }
 
 export async function startBundledStack(options: BundledStackOptions): Promise<BundledStack> {
@@ -62,12 +66,14 @@ export async function startBundledStack(options: BundledStackOptions): Promise<B
     log: (_name, text) => {
       logged.bytes += Buffer.byteLength(text);
       noteDuration(durations, text);
+      options.onLog?.(text);
     },
   });
   // This process reads the table as its owner, without the proxies.
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
   return {
     url: cloud.ws,
+    webhook: cloud.webhook,
     token: await ownerToken(cloud),
     calls,
     durations,

@@ -20,6 +20,24 @@ const memoryGb = {
 
 const writes = new Set(["PutItem", "UpdateItem", "DeleteItem"]);
 
+/** The billed amounts of AWS calls, by their price. */
+export function countCalls(calls: readonly SeenCall[]) {
+  const count = (...operations: string[]) =>
+    calls.filter((call) => operations.includes(call.operation)).length;
+  const units = (isWrite: boolean) =>
+    calls
+      .filter((call) => call.service === "dynamodb" && writes.has(call.operation) === isWrite)
+      .reduce((sum, call) => sum + (call.units ?? 1), 0);
+  return {
+    dynamodbWrite: units(true),
+    dynamodbRead: units(false),
+    s3Put: count("PutObject", "ListObjectsV2"),
+    s3Get: count("GetObject"),
+    schedulerInvocation: count("CreateSchedule"),
+    kmsCall: count("GetParameter"),
+  };
+}
+
 /** Size of Lambda's own log lines for an invocation (START, END and REPORT), in bytes. */
 const platformLogBytes = 350;
 
@@ -42,18 +60,13 @@ const perThousand = (turn: Record<string, number>) => {
 
 /** The price of 1,000 turns without tools, with a model that answers for three seconds and one listening client. */
 export function costOf1000Turns({ calls, ms, logBytes, metaBytes }: Turn) {
-  const units = (fits: (call: SeenCall) => boolean) =>
-    calls.filter(fits).reduce((sum, call) => sum + (call.units ?? 1), 0);
-  const count = (operation: string) => calls.filter((call) => call.operation === operation).length;
-  const isTable = (call: SeenCall) => call.service === "dynamodb";
+  const counted = countCalls(calls);
   const gbSeconds =
     memoryGb.socket * ((ms.socket ?? 0) / 1000) + memoryGb.agent * (modelSeconds + (ms.agent ?? 0) / 1000);
-  const posts = count("PostToConnection");
+  const posts = calls.filter(({ operation }) => operation === "PostToConnection").length;
   // The incoming message, the posts of one turn (one of them a delta), and the other deltas.
   const messages = 1 + posts + deltaEvents - 1;
   const lambda = gbSeconds * prices.lambdaGbSecond + 2 * prices.lambdaInvocation;
-  const itemWrites = units((call) => isTable(call) && writes.has(call.operation));
-  const reads = units((call) => isTable(call) && !writes.has(call.operation));
   // While the model answers: lease renewals, and a read of the clients every second.
   const answerSecond = {
     lambda: memoryGb.agent * prices.lambdaGbSecond,
@@ -62,11 +75,11 @@ export function costOf1000Turns({ calls, ms, logBytes, metaBytes }: Turn) {
   };
   const turn = perThousand({
     lambda,
-    dynamodb: itemWrites * prices.dynamodbWrite + reads * prices.dynamodbRead,
+    dynamodb: counted.dynamodbWrite * prices.dynamodbWrite + counted.dynamodbRead * prices.dynamodbRead,
     dynamodb_answer: modelSeconds * answerSecond.dynamodb,
     websocket: messages * prices.webSocketMessage + prices.webSocketMinute,
-    s3: (count("PutObject") + count("ListObjectsV2")) * prices.s3Put + count("GetObject") * prices.s3Get,
-    scheduler: count("CreateSchedule") * prices.schedulerInvocation,
+    s3: counted.s3Put * prices.s3Put + counted.s3Get * prices.s3Get,
+    scheduler: counted.schedulerInvocation * prices.schedulerInvocation,
     logs: ((logBytes + 2 * platformLogBytes) / 1e9) * prices.logsGb,
   });
   // One post answers the request; the others are events, which every listening client receives.

@@ -24,3 +24,6 @@ export const prices = {
   /** CloudWatch: one metric of an alarm for a month. */
   alarmMetric: 0.1,
 } as const;
+
+/** Prices of the same services, in US dollars. */
+export type Prices = Record<keyof typeof prices, number>;

@@ -55,18 +55,27 @@ export async function forkScript(file: URL, args: readonly string[] = []): Promi
   };
 }
 
-/** Kills running processes and removes the folders when this process ends, also by Ctrl-C. Call once. */
-export function cleanUpAtExit(): void {
+/**
+ * Kills running processes and removes the folders when this process ends. Call once.
+ * @param atSignals whether Ctrl-C ends this process
+ */
+export function cleanUpAtExit({ atSignals = true } = {}): void {
   for (const [signal, code] of [
     ["SIGINT", 130] as const,
     ["SIGTERM", 143] as const,
     ["SIGHUP", 129] as const,
   ])
-    process.once(signal, () => process.exit(code));
+    if (atSignals) process.once(signal, () => process.exit(code));
   process.on("exit", () => {
     for (const pid of groups) killGroup(pid);
-    if (root !== undefined) rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    removeFolders();
   });
+}
+
+/** Removes the folders that `makeFolder` has made. */
+export function removeFolders(): void {
+  if (root !== undefined) rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  root = undefined;
 }
 
 function adopt(child: ChildProcess): ChildProcess {

@@ -16,7 +16,7 @@ declare module "vitest" {
 }
 
 /** Whether a test file runs the functions' bundles. */
-const isEndToEnd = (path: string) => /\/test\/(e2e|skew)\//.test(path);
+const isEndToEnd = (path: string) => /\/test\/(account|e2e|skew)\//.test(path);
 
 /**
  * Runs `cdk synth` once per test run, in a clean copy of the project and with only node in the PATH. The end-to-end
