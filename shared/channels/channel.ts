@@ -1,6 +1,7 @@
 import type { Peer, Registration } from "../protocol/channel-accounts.ts";
 import type { MediaAttachment } from "../protocol/messages.ts";
 import type { Origin, RemoteMedia } from "../session/inbox-entry.ts";
+import type { Content } from "./content/content.ts";
 import type { Format } from "./outbound/leaves.ts";
 
 /** An unverified webhook request. A channel verifies it before parsing. */
@@ -43,26 +44,21 @@ export interface Sender {
 export type EnclosedMedia = Omit<RemoteMedia, "source"> &
   Pick<MediaAttachment, "mimeType" | "transcription"> & { data: string };
 
-/** An inbound message, independent of the platform. */
-export interface InboundMessage {
+/**
+ * An inbound message, independent of the platform. A command is at the start of `text` as `/name`, without the agent's name on
+ * the platform. `attachments` are fetched only after the sender is admitted.
+ */
+export interface InboundMessage extends Content {
   /** The platform's id of the event; a redelivery has the same id. */
   eventId: string;
   /** The id of a thread is `{room}/{thread}`. */
   peer: Peer;
   sender: Sender;
   messageId: string;
-  /** A command is at its start as `/name`, without the agent's name on the platform. May be empty. */
-  text: string;
-  /**
-   * Attachments that are still stored at the platform. They are fetched only after the sender is admitted.
-   */
-  attachments?: RemoteMedia[];
   /** Attachments with their bytes. They are stored only after the sender is admitted. */
   enclosed?: EnclosedMedia[];
   /** Epoch ms. */
   timestamp: number;
-  replyToId?: string;
-  replyToText?: string;
   /** In rooms: whether the agent was addressed, by a mention or a reply. */
   wasMentioned: boolean;
   /** Further fields that the channel needs to answer. They may be secret: never log them. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { approvalParams } from "./approvals.ts";
 import { peerKinds } from "./channel-accounts.ts";
+import { contentPart } from "./content-parts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { deviceParams } from "./devices.ts";
 import { code, PeerError } from "./errors.ts";
@@ -280,6 +281,8 @@ export const methodParams = {
       timestamp: v.optional(count(0, 8.64e15)),
       replyToId: v.optional(idField),
       replyToText: v.optional(v.string()),
+      /** What the message contains besides its text and its media. */
+      parts: v.optional(v.pipe(v.array(contentPart), v.maxLength(100))),
       media: v.optional(v.pipe(v.array(channelMedia), v.maxLength(10)), []),
       location: v.optional(
         v.object({

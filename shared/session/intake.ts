@@ -24,12 +24,14 @@ export interface Incoming extends Configured {
   text: string;
   /** A line that the model sees before the text. */
   envelope?: string;
+  /** What the model sees after the text: content that is not in the sender's own words. It contains no command or directive. */
+  shown?: string;
   /** Attachments that are already stored (`storeMedia`). Commands ignore them. */
   media?: readonly StoredMedia[];
   /** Attachments that the agent still has to fetch. */
   attachments?: readonly RemoteMedia[];
   origin: Origin;
-  /** Whose words the envelope contains, besides the writer's. */
+  /** Whose words the message contains, besides the writer's. */
   origins?: string[];
   /** Whether the answer is stored for a client that asks later. */
   keepsAnswer?: boolean;
@@ -69,15 +71,15 @@ export async function submitMessage(
   if (incoming.writer.role === "guest" && (directives?.model ?? directives?.thinkLevel) !== undefined)
     return { status: "directive-only", response: directiveRefusal };
   const response = found?.status ? await statusText(intake, sessionKey) : undefined;
-  const { media = [], attachments = [] } = incoming;
-  if (found && found.text === "" && media.length + attachments.length === 0) {
+  const { media = [], attachments = [], shown } = incoming;
+  if (found && found.text === "" && !shown && media.length + attachments.length === 0) {
     return {
       status: "directive-only",
       response: response ?? "Directives apply only to the message that contains them; add a text.",
       directives,
     };
   }
-  const text = [incoming.envelope, found?.text ?? incoming.text].filter((line) => line).join("\n");
+  const text = [incoming.envelope, found?.text ?? incoming.text, shown].filter((line) => line).join("\n");
   if (text.trim() === "" && media.length + attachments.length === 0)
     throw new PeerError(code.badRequest, "message: is empty; write a text or attach a file");
   const entry: InboxEntry = {

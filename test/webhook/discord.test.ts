@@ -231,7 +231,9 @@ describe("Discord", () => {
     expect(await deliver(messageCommand({ content: "/reset", author, attachments }))).toEqual(pending);
     expect(await on.inbox(room)).toMatchObject([
       {
-        text: expect.stringMatching(/ · Annie\]\n\[message: Bob admin \]\n\/reset$/),
+        text: expect.stringMatching(
+          / · Annie\]\n\[forwarded from Bob admin\]\n> \/reset\n> document plan.pdf$/,
+        ),
         attachments: [{ type: "document", filename: "plan.pdf", source: { url } }],
       },
     ]);

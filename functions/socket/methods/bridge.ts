@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { answerInWords } from "../../../shared/approvals/answer-in-words.ts";
 import type { ChannelAddress, EnclosedMedia, InboundMessage } from "../../../shared/channels/channel.ts";
-import { contentFields, contentNote, contentOf } from "../../../shared/channels/content-note.ts";
+import { contentOf } from "../../../shared/channels/content/content.ts";
+import type { Part } from "../../../shared/channels/content/part.ts";
 import { handleInbound, type InboundOutcome } from "../../../shared/channels/inbound/inbound.ts";
 import { decodeMedia } from "../../../shared/media/media-store.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
@@ -9,7 +10,6 @@ import type { Params } from "../../../shared/protocol/methods.ts";
 import type { InboundResult } from "../../../shared/protocol/results.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { parseCommand } from "../../../shared/session/commands/parse-command.ts";
-import type { RemoteMedia } from "../../../shared/session/inbox-entry.ts";
 import type { Caller, MethodTable } from "../gateway.ts";
 
 export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.delivered"> = {
@@ -80,22 +80,19 @@ type Inbound = Params<"channel.inbound">;
  * Converts a bridge's `channel.inbound` params to the message type of all channels. In a direct message
  * without `sender` the peer is the sender.
  * @param now time of receipt, epoch ms
- * @throws PeerError 400 for a message without a sender, or without text, media and location
+ * @throws PeerError 400 for a message without a sender, or without text, parts, media and location
  */
 export function readBridgeMessage(
-  { peer, sender, message, wasMentioned }: Inbound,
+  { channel, peer, sender, message, wasMentioned }: Inbound,
   now: number,
 ): InboundMessage {
   const { id, timestamp = now, replyToId, replyToText } = message;
   const from = sender ?? (peer.kind === "dm" ? peer : undefined);
   if (!from) throw new PeerError(code.badRequest, "sender: required unless the peer is a dm");
   const enclosed = message.media.flatMap(enclosedMedia);
-  const content = contentOf(
-    [message.text.trim(), locationNote(message.location)],
-    message.media.flatMap(remoteMedia),
-  );
+  const content = contentOf(partsIn(message), { channel, senderId: from.id });
   if (!content && enclosed.length === 0)
-    throw new PeerError(code.badRequest, "message: needs a text, media or a location");
+    throw new PeerError(code.badRequest, "message: needs a text, parts, media or a location");
   return {
     eventId: `${id}@${digestOf(peer)}`,
     peer: { kind: peer.kind, id: peer.id, ...(peer.name ? { name: peer.name } : {}) },
@@ -105,7 +102,7 @@ export function readBridgeMessage(
       ...(from.handle ? { handle: from.handle } : {}),
     },
     messageId: id,
-    ...contentFields(content ?? { text: "", attachments: [] }),
+    ...(content ?? { text: "" }),
     timestamp,
     ...(replyToId === undefined ? {} : { replyToId }),
     ...(replyToText === undefined ? {} : { replyToText }),
@@ -131,13 +128,20 @@ function enclosedMedia({ data, url: _url, ...media }: Media): EnclosedMedia[] {
   return [{ ...media, data }];
 }
 
-/** Media that the message names by URL. */
-function remoteMedia({ data, url, transcription: _transcription, ...media }: Media): RemoteMedia[] {
-  return data === undefined && url !== undefined ? [{ ...media, source: { url } }] : [];
+/** The message's parts; files with their bytes are none. */
+function partsIn({ text, parts = [], media, location }: Inbound["message"]): Part[] {
+  return [{ kind: "text", text: text.trim() }, ...placePart(location), ...parts, ...media.flatMap(mediaPart)];
 }
 
-function locationNote(location: Inbound["message"]["location"]): string | undefined {
-  if (!location) return undefined;
-  const { lat, lon, name } = location;
-  return contentNote("location", [name, `${lat}, ${lon}`].filter(Boolean).join(" "));
+/** Media that the message names by URL. */
+function mediaPart({ data, url, transcription: _transcription, ...media }: Media): Part[] {
+  return data === undefined && url !== undefined
+    ? [{ kind: "media", media: { ...media, source: { url } } }]
+    : [];
+}
+
+function placePart(location: Inbound["message"]["location"]): Part[] {
+  if (!location) return [];
+  const { lat: latitude, lon: longitude, name } = location;
+  return [{ kind: "place", name, latitude, longitude }];
 }

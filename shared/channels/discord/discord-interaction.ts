@@ -1,33 +1,20 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
 import type { Peer } from "../../protocol/channel-accounts.ts";
-import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import { ownValue } from "../account.ts";
 import type { InboundMessage, Press, Sender } from "../channel.ts";
-import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
+import { contentOf } from "../content/content.ts";
+import type { Part } from "../content/part.ts";
+import { attachment, partsOfMessage, targetMessage, toMediaPart } from "./discord-content.ts";
 
 const text = v.optional(v.string());
 const name = v.nullish(v.string());
 
 const user = v.object({ id: v.string(), username: text, global_name: name });
 
-/** The fields that are read of a file (https://docs.discord.com/developers/resources/message#attachment-object). */
-const attachment = v.object({
-  filename: text,
-  content_type: name,
-  size: v.optional(v.number()),
-  /** Seconds. Only voice messages have a duration and a waveform. */
-  duration_secs: v.nullish(v.number()),
-  waveform: name,
-  url: text,
-});
-
 const resolved = v.object({
   messages: v.optional(
-    v.record(
-      v.string(),
-      v.object({ content: text, author: v.optional(user), attachments: v.optional(v.array(attachment)) }),
-    ),
+    v.record(v.string(), v.object({ ...targetMessage.entries, author: v.optional(user) })),
   ),
   attachments: v.optional(v.record(v.string(), attachment)),
 });
@@ -104,14 +91,14 @@ export function parseInteraction(body: Uint8Array): DiscordCall | undefined {
  */
 export function readInteraction(found: Interaction, now: number): InboundMessage | undefined {
   const sender = senderOf(found);
-  const content = contentIn(found.data);
+  const content = sender && contentOf(partsIn(found.data), { channel: "discord", senderId: sender.id });
   if (!sender || !content) return undefined;
   return {
     eventId: found.id,
     peer: peerOf(found, sender),
     sender,
     messageId: found.id,
-    ...contentFields(content),
+    ...content,
     timestamp: now,
     // A command is always addressed to the agent.
     wasMentioned: true,
@@ -166,27 +153,29 @@ function peerOf(
 const stringOption = 3;
 const messageCommand = 3;
 
-function contentIn({ type, target_id = "", resolved: found, options = [] }: Interaction["data"]) {
-  if (type === messageCommand) return contentOfTarget(ownValue(found?.messages ?? {}, target_id));
+function partsIn({ type, target_id = "", resolved: found, options = [] }: Interaction["data"]): Part[] {
+  if (type === messageCommand) return partsOfTarget(ownValue(found?.messages ?? {}, target_id));
   const texts = options.filter((option) => option.type === stringOption);
   const option = texts.find((one) => one.name === "message") ?? texts[0];
-  const written = typeof option?.value === "string" ? option.value.trim() : undefined;
-  return contentOf([written], Object.values(found?.attachments ?? {}).map(toMedia));
+  const text = typeof option?.value === "string" ? option.value.trim() : "";
+  return [{ kind: "text", text }, ...Object.values(found?.attachments ?? {}).map(toMediaPart)];
 }
 
 type Target = NonNullable<NonNullable<v.InferOutput<typeof resolved>["messages"]>[string]>;
 
 /** The target message may be from another author, so it must not be parsed as a command of the sender. */
-function contentOfTarget(target: Target | undefined): Content | undefined {
-  if (!target) return undefined;
-  const { content, author, attachments = [] } = target;
-  const head = contentNote("message", author?.global_name ?? author?.username);
-  return contentOf([head, content], attachments.map(toMedia));
-}
-
-/** The URLs of attachments need no credentials and are valid for a day. */
-function toMedia(found: v.InferOutput<typeof attachment>): RemoteMedia {
-  const { filename, content_type: mimeType, size, duration_secs: duration, waveform, url } = found;
-  const voice = waveform ? true : null;
-  return remoteMedia(url ? { url } : {}, { mimeType, filename, size, duration, voice });
+function partsOfTarget(target: Target | undefined): Part[] {
+  if (!target) return [];
+  const { author, timestamp } = target;
+  const from = author?.global_name ?? author?.username;
+  const at = Date.parse(timestamp ?? "");
+  return [
+    {
+      kind: "forward",
+      ...(from ? { from } : {}),
+      ...(author ? { fromId: author.id } : {}),
+      ...(at > 0 ? { at } : {}),
+      parts: partsOfMessage(target),
+    },
+  ];
 }

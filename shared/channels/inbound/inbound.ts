@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Configuration } from "../../configuration/schema.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { decodeMedia, storeMedia } from "../../media/media-store.ts";
-import { guestOrigin } from "../../origins/origins.ts";
+import { guestOrigin, joinOrigins } from "../../origins/origins.ts";
 import type { StoredMedia } from "../../protocol/messages.ts";
 import { log } from "../../runtime/log.ts";
 import { localTime } from "../../runtime/zoned-time.ts";
@@ -14,7 +14,7 @@ import type { Bucket } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { Activity } from "../activity.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "../channel.ts";
-import { contentNote } from "../content-note.ts";
+import { contentNote } from "../content/content-note.ts";
 import { type Admission, admit, type Refusal, refusalReason } from "./admission.ts";
 import {
   addSession,
@@ -101,7 +101,7 @@ export async function handleInbound(
     id,
     envelope: envelope(address.channel, message, configuration.userTimezone),
     origin: { ...origin, sessionKey },
-    ...quotedIn(address, message),
+    ...wordsOf(address, message),
     writer: { role, senderId: message.sender.id },
     configurationVersion: inbound.configuration.version(),
   };
@@ -143,8 +143,8 @@ async function claimFor(
 }
 
 /** Whether a direct message contains only white space. In a room an empty message may be a mention, which needs an answer. */
-function isEmpty({ text, peer, attachments = [], enclosed = [] }: InboundMessage): boolean {
-  return peer.kind === "dm" && text.trim() === "" && attachments.length + enclosed.length === 0;
+function isEmpty({ text, shown, peer, attachments = [], enclosed = [] }: InboundMessage): boolean {
+  return peer.kind === "dm" && text.trim() === "" && !shown && attachments.length + enclosed.length === 0;
 }
 
 /**
@@ -182,12 +182,14 @@ async function storeEnclosed(
   return Promise.all(stored);
 }
 
-/** In a room, anybody may have written the message that a message quotes. */
-function quotedIn(
+/** Whose words a message contains. In a room, anybody may have written the message that it answers. */
+function wordsOf(
   { channel }: ChannelAddress,
-  { peer, replyToText }: InboundMessage,
+  { peer, replyToText, origins }: InboundMessage,
 ): { origins?: string[] } {
-  return peer.kind === "dm" || !replyToText ? {} : { origins: [guestOrigin(channel, peer.id)] };
+  const room = peer.kind === "dm" || !replyToText ? [] : [guestOrigin(channel, peer.id)];
+  const all = joinOrigins(origins, room);
+  return all.length > 0 ? { origins: all } : {};
 }
 
 function channelOrigin(
@@ -270,15 +272,19 @@ const reserve = 1000;
  * @param others the entry's other values, which count against the size
  */
 export function fitMessage(
-  { text, attachments = [] }: InboundMessage,
+  { text, shown = "", attachments = [] }: InboundMessage,
   others: object,
-): { text: string; attachments: RemoteMedia[] } {
+): { text: string; shown?: string; attachments: RemoteMedia[] } {
   const kept = attachments.filter((one) => jsonBytes(one) <= maxAttachmentBytes).slice(0, maxAttachments);
   const left = attachments.length - kept.length;
   const room = maxEntryBytes - reserve - jsonBytes(others) - jsonBytes(kept);
   const note =
     left > 0 ? `[${left} more ${left === 1 ? "attachment was" : "attachments were"} left out]` : "";
-  return { text: [cutText(text, room), note].filter((line) => line).join("\n"), attachments: kept };
+  const written = cutText(text, room);
+  const rest = [shown && cutText(shown, Math.max(0, room - jsonBytes(written))), note]
+    .filter((line) => line)
+    .join("\n");
+  return { text: written, ...(rest === "" ? {} : { shown: rest }), attachments: kept };
 }
 
 function cutText(text: string, room: number): string {

@@ -1,10 +1,9 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
 import type { Peer } from "../../protocol/channel-accounts.ts";
-import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import type { InboundMessage } from "../channel.ts";
-import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
-import { decodeSlackText } from "./slack-text.ts";
+import { contentOf } from "../content/content.ts";
+import { partsOfContent, slackContent } from "./slack-content.ts";
 
 const anyCall = v.object({ type: v.string() });
 
@@ -23,21 +22,6 @@ const eventCallback = v.object({
 /** Also the id of a message within its channel: epoch seconds with a fraction. */
 const timestamp = v.pipe(v.string(), v.regex(/^\d+\.\d+$/));
 
-const name = v.nullish(v.string());
-
-/** The fields that are read of a file (https://docs.slack.dev/reference/objects/file-object). */
-const file = v.object({
-  id: name,
-  name,
-  mimetype: name,
-  size: v.nullish(v.number()),
-  /** `hosted`: stored by Slack. Otherwise it is external, deleted, or hidden by the plan. */
-  mode: name,
-  subtype: name,
-  duration_ms: v.nullish(v.number()),
-  url_private: name,
-});
-
 /** The fields that are read of a message (https://docs.slack.dev/reference/events/message). */
 const message = v.object({
   type: v.picklist(["message", "app_mention"]),
@@ -46,13 +30,12 @@ const message = v.object({
   channel: v.string(),
   channel_type: v.optional(v.string()),
   user: v.string(),
-  text: v.optional(v.string()),
   ts: timestamp,
   thread_ts: v.optional(timestamp),
   parent_user_id: v.optional(v.string()),
   bot_id: v.nullish(v.string()),
   edited: v.optional(v.unknown()),
-  files: v.optional(v.array(file)),
+  ...slackContent,
 });
 
 export type SlackEvent = v.InferOutput<typeof eventCallback>;
@@ -103,7 +86,7 @@ export function readSlackMessage({
     peer: peerOf(found, isDirect),
     sender: { id: found.user },
     messageId: found.ts,
-    ...contentFields(content),
+    ...content,
     timestamp: Math.floor(Number(found.ts) * 1000),
     ...(isDirect && found.thread_ts !== undefined ? { context: { threadTs: found.thread_ts } } : {}),
     wasMentioned: isMention(found, botUser),
@@ -128,28 +111,10 @@ function isMention({ type, parent_user_id }: Message, botUser: string | undefine
   return type === "app_mention" || (botUser !== undefined && parent_user_id === botUser);
 }
 
-function contentIn({ text = "", files = [] }: Message, botUser: string | undefined): Content | undefined {
-  const written = decodeSlackText(withoutBotName(text.trim(), botUser)) || decodeSlackText(text.trim());
-  const elsewhere = files.filter((one) => !isHosted(one));
-  const notes = elsewhere.map((one) => contentNote("file", one.name ?? undefined));
-  return contentOf([written, ...notes], files.filter(isHosted).map(toMedia));
-}
-
-type File = v.InferOutput<typeof file>;
-
-function isHosted({ id, mode }: File): boolean {
-  return Boolean(id) && (mode === "hosted" || mode === "snippet" || !mode);
-}
-
-function toMedia({ id, mimetype, duration_ms, url_private, ...found }: File): RemoteMedia {
-  const source = { ...(id ? { fileId: id } : {}), ...(url_private ? { url: url_private } : {}) };
-  return remoteMedia(source, {
-    mimeType: mimetype,
-    filename: found.name,
-    size: found.size,
-    duration: duration_ms ? duration_ms / 1000 : null,
-    voice: found.subtype === "slack_audio" || null,
-  });
+function contentIn(found: Message, botUser: string | undefined) {
+  const text = found.text?.trim() ?? "";
+  const parts = partsOfContent(withoutBotName(text, botUser) || text, found);
+  return contentOf(parts, { channel: "slack", senderId: found.user });
 }
 
 /** `<@U0BOT> hello`, the usual form of a message to the bot in a channel. */

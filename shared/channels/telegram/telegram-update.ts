@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
 import type { Peer } from "../../protocol/channel-accounts.ts";
-import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import type { InboundMessage, Press, Sender } from "../channel.ts";
-import { contentFields } from "../content-note.ts";
-import { attachmentsOf, telegramContent, telegramContentOf } from "./telegram-content.ts";
+import { contentOf, summaryOf } from "../content/content.ts";
+import type { ForwardedPart, Part } from "../content/part.ts";
+import { partsOfContent, partsOfText, telegramContent, unknownParts } from "./telegram-content.ts";
 
 const user = v.object({
   id: v.number(),
@@ -24,9 +24,28 @@ const chat = v.object({
 });
 
 /** Offsets and lengths are in UTF-16 units. */
-const entity = v.object({ type: v.string(), offset: v.number(), length: v.number(), user: v.optional(user) });
+const entity = v.object({
+  type: v.string(),
+  offset: v.number(),
+  length: v.number(),
+  user: v.optional(user),
+  url: v.optional(v.string()),
+});
 
-const message = v.object({
+/** Who wrote a forwarded message (https://core.telegram.org/bots/api#messageorigin). */
+const messageOrigin = v.object({
+  /** Epoch seconds. */
+  date: v.optional(v.number()),
+  sender_user: v.optional(user),
+  /** Of a user who hides their account. */
+  sender_user_name: v.optional(v.string()),
+  sender_chat: v.optional(chat),
+  chat: v.optional(chat),
+  author_signature: v.optional(v.string()),
+});
+
+/** All fields are kept: one that is not known may be content. */
+const message = v.looseObject({
   message_id: v.number(),
   /** Epoch seconds. */
   date: v.number(),
@@ -51,6 +70,12 @@ const message = v.object({
   ),
   /** The quoted part of the replied message, if the sender selected one. */
   quote: v.optional(v.object({ text: v.string() })),
+  /** The replied message, if it is in another chat or topic. */
+  external_reply: v.optional(v.object({ origin: messageOrigin, chat: v.optional(chat), ...telegramContent })),
+  reply_to_story: v.optional(v.object({ chat, id: v.number() })),
+  forward_origin: v.optional(messageOrigin),
+  /** The bot whose inline result the sender has chosen: it wrote the message. */
+  via_bot: v.optional(user),
   /** Present in the last message of a group that was upgraded: the supergroup's id. */
   migrate_to_chat_id: v.optional(v.number()),
   ...telegramContent,
@@ -113,24 +138,80 @@ export async function readMessage(
 ): Promise<InboundMessage | undefined> {
   const found = direct ?? channel_post;
   const sender = found && senderOf(found);
-  const content = found && telegramContentOf(found.text ?? found.caption, found);
-  if (!found || !sender || !content) return undefined;
+  if (!found || !sender) return undefined;
   const marks = marksOf(found);
   const isBot = await botTest(found, marks, bot);
   const replied = repliedTo(found);
-  const answered = othersMedia(found, replied, bot);
-  const attachments = [...content.attachments, ...answered];
+  const by = { channel: "telegram", senderId: sender.id };
+  const content = contentOf([...partsOf(found, isBot), ...answeredParts(found, replied, bot)], by);
+  if (!content) return undefined;
   return {
     eventId: String(update_id),
     peer: peerOf(found),
     sender,
     messageId: String(found.message_id),
-    ...contentFields({ text: withoutBotName(content.text, isBot), attachments }),
+    ...content,
     timestamp: found.date * 1000,
-    ...replyOf(replied, found.quote?.text, answered[0]?.type),
     ...topicOf(found),
     wasMentioned: replied?.from?.id === bot.id || marks.some((mark) => isMention(mark, bot.id, isBot)),
   };
+}
+
+/** The parts of a message itself. What the sender did not write is a forwarded message. */
+function partsOf(found: Message, isBot: IsBot): Part[] {
+  const { text, caption, entities, caption_entities, forward_origin, via_bot } = found;
+  const words = partsOfText(text ?? caption ?? "", entities ?? caption_entities ?? []);
+  const parts = [...words, ...partsOfContent(found), ...unknownParts(found)];
+  if (forward_origin)
+    return [
+      { kind: "forward", ...writerOf(forward_origin), at: (forward_origin.date ?? found.date) * 1000, parts },
+    ];
+  if (via_bot) return [{ kind: "forward", from: via_bot.username, fromId: String(via_bot.id), parts }];
+  return parts.map((part) =>
+    part.kind === "text" ? { ...part, text: withoutBotName(part.text, isBot) } : part,
+  );
+}
+
+/** The writer of a message of which only the origin is known. */
+function writerOf({ sender_user, sender_user_name, ...origin }: v.InferOutput<typeof messageOrigin>): {
+  from?: string;
+  fromId?: string;
+} {
+  const place = origin.sender_chat ?? origin.chat;
+  const found = sender_user ? person(sender_user) : place && person(place, place.title);
+  const name = [sender_user_name ?? found?.name ?? found?.handle, origin.author_signature]
+    .filter(Boolean)
+    .join(", ");
+  return { ...(name ? { from: name } : {}), ...(found ? { fromId: found.id } : {}) };
+}
+
+/** The message that a message answers. */
+function answeredParts(found: Message, replied: Message["reply_to_message"], bot: TelegramBot): Part[] {
+  const { quote, external_reply: external, reply_to_story: story } = found;
+  const parts: Part[] = [];
+  if (replied) {
+    const { text, caption } = replied;
+    const content = partsOfContent(replied);
+    const said = summaryOf([
+      { kind: "text", text: text ?? caption ?? "" },
+      ...((text ?? caption) ? [] : content),
+    ]);
+    parts.push({ kind: "quote", of: String(replied.message_id), text: quote?.text ?? said });
+    parts.push(...othersMedia(found, replied, content, bot));
+  }
+  if (external) {
+    const content = partsOfContent(external);
+    const { from: by } = writerOf(external.origin);
+    parts.push({ kind: "quote", text: quote?.text ?? summaryOf(content), by, in: external.chat?.title });
+    parts.push(...content.filter(({ kind }) => kind === "media"));
+  }
+  if (story)
+    parts.push({
+      kind: "other",
+      name: "reply to a story",
+      detail: `${person(story.chat, story.chat.title).name} ${story.id}`,
+    });
+  return parts;
 }
 
 /**
@@ -183,21 +264,12 @@ function topicOf({
 /** In rooms the agent has not seen other messages, so the file of a replied message is included. */
 function othersMedia(
   { chat: room }: Message,
-  replied: Message["reply_to_message"],
+  replied: NonNullable<Message["reply_to_message"]>,
+  content: readonly ForwardedPart[],
   bot: TelegramBot,
-): RemoteMedia[] {
-  if (!replied || room.type === "private" || replied.from?.id === bot.id) return [];
-  return attachmentsOf(replied);
-}
-
-function replyOf(
-  replied: Message["reply_to_message"],
-  quoted: string | undefined,
-  kind: string | undefined,
-): Pick<InboundMessage, "replyToId" | "replyToText"> {
-  if (!replied) return {};
-  const text = quoted ?? replied.text ?? replied.caption ?? kind;
-  return { replyToId: String(replied.message_id), ...(text === undefined ? {} : { replyToText: text }) };
+): Part[] {
+  if (room.type === "private" || replied.from?.id === bot.id) return [];
+  return content.filter(({ kind }) => kind === "media");
 }
 
 /** A text entity. `name` is the username after the @ of a mention or a command. */

@@ -1,79 +1,17 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
 import { choicePrefix, type InboundMessage, type Press } from "../channel.ts";
-import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
+import { contentOf } from "../content/content.ts";
+import { partsOfMessage, whatsappContent, whatsappSurroundings } from "./whatsapp-content.ts";
 
 const text = v.optional(v.string());
-const file = v.object({
-  id: v.string(),
-  mime_type: text,
-  caption: text,
-  filename: text,
-  /** For audio: a voice message. */
-  voice: v.optional(v.boolean()),
-});
-const media = v.optional(file);
-const choice = v.optional(v.object({ id: text, title: text }));
-
-/**
- * The content fields that are read of a message
- * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages). `type` names
- * the field that is present.
- */
-const whatsappContent = {
-  text: v.optional(v.object({ body: v.string() })),
-  image: media,
-  audio: media,
-  video: media,
-  document: media,
-  location: v.optional(v.object({ latitude: v.number(), longitude: v.number(), name: text })),
-  button: v.optional(v.object({ text: text })),
-  interactive: v.optional(v.object({ button_reply: choice, list_reply: choice })),
-};
-
-const contentSchema = v.object({ type: v.string(), ...whatsappContent });
-type Fields = v.InferOutput<typeof contentSchema>;
-
-/** The content of a message. Undefined for messages that need no answer: a reaction or a system notice. */
-function whatsappContentOf(fields: Fields): Content | undefined {
-  const { type, button, interactive, location } = fields;
-  switch (type) {
-    case "text":
-      return contentOf([fields.text?.body]);
-    case "image":
-    case "video":
-    case "document":
-    case "audio":
-      return fileContent(type, fields[type]);
-    case "location":
-      return contentOf([contentNote("location", location && `${location.latitude}, ${location.longitude}`)]);
-    case "button":
-      return contentOf([button?.text]);
-    case "interactive":
-      return contentOf([interactive?.button_reply?.title || interactive?.list_reply?.title]);
-    case "sticker":
-    case "contacts":
-    case "order":
-      return contentOf([contentNote(type)]);
-    case "unsupported":
-      return contentOf([contentNote("message of a kind that WhatsApp does not pass on")]);
-    default:
-      return undefined;
-  }
-}
-
-function fileContent(type: string, found: v.InferOutput<typeof media>): Content | undefined {
-  if (!found) return contentOf([contentNote(type)]);
-  const { id, mime_type: mimeType, filename, voice, caption } = found;
-  return contentOf([caption], [remoteMedia({ mediaId: id }, { mimeType, filename, voice: voice || null })]);
-}
 
 /**
  * An inbound message
  * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages).
  * `from` is a phone number. It is missing for senders with a username, who have only a `from_user_id`.
  */
-const message = v.object({
+const message = v.looseObject({
   id: v.pipe(v.string(), v.minLength(1)),
   from: text,
   from_user_id: text,
@@ -81,7 +19,7 @@ const message = v.object({
   /** Epoch seconds. */
   timestamp: v.pipe(v.string(), v.regex(/^\d{1,12}$/)),
   type: v.string(),
-  context: v.optional(v.object({ id: text })),
+  ...whatsappSurroundings,
   ...whatsappContent,
 });
 
@@ -112,7 +50,6 @@ const notification = v.object({
   ),
 });
 
-type Message = v.InferOutput<typeof message>;
 type Value = v.InferOutput<typeof value>;
 
 /** The status of an outgoing message: sent, delivered, read or failed. */
@@ -157,9 +94,10 @@ function readMessage(source: unknown, { contacts }: Value): InboundMessage | Pre
   if (!parsed.success) return undefined;
   const found = parsed.output;
   const id = found.from ?? found.from_user_id;
-  const content = whatsappContentOf(found);
   // Group messages are ignored: they do not belong to the sender's direct conversation.
-  if (id === undefined || found.group_id !== undefined || !content) return undefined;
+  if (id === undefined || found.group_id !== undefined) return undefined;
+  const content = contentOf(partsOfMessage(found), { channel: "whatsapp", senderId: id });
+  if (!content) return undefined;
   const name = contacts.find((one) => one.wa_id === id || one.user_id === id)?.profile?.name;
   const named = name === undefined ? {} : { name };
   const from = {
@@ -173,15 +111,10 @@ function readMessage(source: unknown, { contacts }: Value): InboundMessage | Pre
   return {
     ...from,
     messageId: found.id,
-    ...contentFields(content),
+    ...content,
     timestamp: Number(found.timestamp) * 1000,
-    ...replyOf(found),
     wasMentioned: false,
   };
-}
-
-function replyOf({ context }: Message): Pick<InboundMessage, "replyToId"> {
-  return context?.id === undefined ? {} : { replyToId: context.id };
 }
 
 function readStatus(source: unknown): MessageStatus[] {

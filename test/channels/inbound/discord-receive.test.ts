@@ -156,10 +156,13 @@ describe("a command on Discord", () => {
 
   it("on a message has that message, with its writer's name", async () => {
     const author = { id: "7", username: "bob" };
-    expect((await read(messageCommand({ content: "what now?", author })))?.text).toBe(
-      "[message: bob]\nwhat now?",
-    );
-    expect((await read(messageCommand({ content: "", author })))?.text).toBe("[message: bob]");
-    expect((await read(messageCommand({ content: "x", author: undefined })))?.text).toBe("[message]\nx");
+    const shown = async (target: Parameters<typeof messageCommand>[0]) => {
+      const message = await read(messageCommand(target));
+      expect(message?.text).toBe("");
+      return message?.shown;
+    };
+    expect(await shown({ content: "what now?", author })).toBe("[forwarded from bob]\n> what now?");
+    expect(await shown({ content: "", author })).toBe("[forwarded from bob]");
+    expect(await shown({ content: "x", author: undefined })).toBe("[forwarded]\n> x");
   });
 });

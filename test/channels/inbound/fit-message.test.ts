@@ -35,11 +35,26 @@ describe("a message of a channel", () => {
     expect(text.startsWith(fitted.text.slice(0, -note.length).replace(/\uFFFD$/, ""))).toBe(true);
   });
 
+  it("that is too long with what it forwards is cut in both", () => {
+    for (const [own, others] of [
+      [60_000, 60_000],
+      [10, 120_000],
+      [120_000, 10],
+    ] as const) {
+      const message = { text: "x".repeat(own), shown: "> y".repeat(others / 2) } as InboundMessage;
+      const { attachments: _, ...fitted } = fitMessage(message, rest);
+      const text = `${fitted.text}\n${fitted.shown}`;
+      const entry = { ...rest, text, kind: "message", at: 1_780_000_000_000 } as const;
+      expect(entryBytes(entry)).toBeLessThanOrEqual(maxEntryBytes);
+      expect(text).toContain("[cut here: the message has");
+    }
+  });
+
   it("has at most ten attachments, and none with a huge description", () => {
     const many = Array.from({ length: 12 }, (_, n) => file(n));
     const fitted = said("look", [file(0, "x".repeat(5000)), ...many]);
-    expect(fitted.text).toBe("look\n[3 more attachments were left out]");
+    expect(fitted).toMatchObject({ text: "look", shown: "[3 more attachments were left out]" });
     expect(fitted.attachments).toEqual(many.slice(0, 10));
-    expect(said("", [...many.slice(0, 10), file(11)]).text).toBe("[1 more attachment was left out]");
+    expect(said("", [...many.slice(0, 10), file(11)]).shown).toBe("[1 more attachment was left out]");
   });
 });

@@ -99,7 +99,7 @@ describe("a call of the Events API", () => {
     ];
     const message = await read(directMessage("look", { subtype: "file_share", files }));
     const source = { fileId: "F1", url: url_private };
-    expect(message?.text).toBe("look\n[file]\n[file: elsewhere.pdf]");
+    expect(message).toMatchObject({ text: "look", shown: "[file]\n[file: elsewhere.pdf]" });
     expect(message?.attachments).toEqual([
       { type: "image", mimeType: "image/png", filename: "ghost [1].png", size: 5, source },
       { type: "document", source: { fileId: "F2" } },

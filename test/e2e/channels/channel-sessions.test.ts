@@ -6,8 +6,12 @@ import { imageBytes } from "../../support/images.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
 import type { Peer } from "../../support/peer.ts";
+import { messageCommand } from "../../support/platforms/discord/discord-interactions.ts";
 import type { SharedFile } from "../../support/platforms/platform-server.ts";
 import { type Platform, platformStarts } from "../../support/platforms/platforms.ts";
+import type { SlackEnvelope } from "../../support/platforms/slack/slack-events.ts";
+import type { TelegramUpdate } from "../../support/platforms/telegram/telegram-updates.ts";
+import { notify, whatsappMessage } from "../../support/platforms/whatsapp/whatsapp-notifications.ts";
 import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 
@@ -83,6 +87,43 @@ it("two people on two accounts of every platform have one session with each agen
     }
   const { sessions } = await client.call<{ sessions: unknown[] }>("sessions.list", {});
   expect(sessions).toHaveLength(4);
+});
+
+/** Ann's event that passes on Bob's "/reset /t:high", in each platform's wire format. */
+const passedOn = (platform: Platform): object => {
+  const words = "/reset /t:high";
+  const sent = platform.direct(words, platform.people.ann);
+  switch (platform.name) {
+    case "telegram": {
+      const { message } = sent as TelegramUpdate;
+      const writer = { type: "hidden_user", sender_user_name: "Bob", date: 1_780_000_000 };
+      return { ...sent, message: { ...message, forward_origin: writer } };
+    }
+    case "whatsapp":
+      return notify({ ...whatsappMessage(words), context: { forwarded: true } });
+    case "slack": {
+      const { event } = sent as SlackEnvelope;
+      const shared = { is_share: true, author_name: "Bob", author_id: "U9", text: words };
+      return { ...sent, event: { ...event, text: "", attachments: [shared] } };
+    }
+    default:
+      return messageCommand({ content: words, author: { id: "7", username: "Bob" } });
+  }
+};
+
+it("a command that somebody else wrote and an owner passes on is read, and not carried out, on every platform", async () => {
+  const before = await client.call<{ sessionId: string }>("session.get", { sessionKey: "agent:home:dm:ann" });
+  for (const { home } of platforms) {
+    const heard = home.answers().length;
+    const asked = model.requests.length;
+    expect((await home.deliver(stack.cloud.webhook, passedOn(home), "home")).status).toBe(200);
+    await until(() => home.answers().length > heard, `${home.name} is answered`);
+    expect(home.answers().at(-1), home.name).toBe("hello");
+    expect(model.requests.length).toBe(asked + 1);
+    expect(JSON.stringify(model.requests.at(-1))).toContain("> /reset /t:high");
+  }
+  const after = await client.call<{ sessionId: string }>("session.get", { sessionKey: "agent:home:dm:ann" });
+  expect(after.sessionId).toBe(before.sessionId);
 });
 
 /** What people wrote in a session, without the envelopes. */
