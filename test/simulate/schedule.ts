@@ -269,7 +269,9 @@ class Simulation {
       const state = this.cloud.store.get(metaKey(sessionKey)) as unknown as SessionState;
       if (state.run || state.inbox.length > 0 || isLeased(state, this.timeline.now)) return false;
     }
-    return true;
+    // An agent may still extract memories, and holds its slot meanwhile.
+    const slots = this.cloud.store.get({ pk: "SLOTS", sk: "AGENTS" });
+    return [slots?.running ?? []].flat().length === 0;
   }
 
   private async prepare(): Promise<void> {

@@ -207,7 +207,12 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
     messages: said.map((message, index) => ({ ...message, seq: index + 1 })),
   },
   "session.fork": { sessionKey: hostile, sessionId: hostile, messages: 1 },
-  "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile], previous: [{ sessionId: hostile }] },
+  "session.history": {
+    sessionKey: hostile,
+    currentSessionId: hostile,
+    previousSessionIds: [hostile],
+    previous: [{ sessionId: hostile }],
+  },
   "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
   "session.export": { sessionId: hostile, agentId: hostile, format: "pi", text: hostile },
   "session.import": { ok: true, sessionKey: hostile, sessionId: hostile, messages: 1 },
