@@ -60,7 +60,7 @@ describe("gsv__Cron", () => {
     await cron.until(friday + hour);
     const { replyToId: _answered, ...there } = onTelegram;
     expect([...cron.delivered.values()]).toEqual([
-      { origin: { ...there, sessionKey: `agent:main:cron:${job.id}` }, text: "done" },
+      { origin: { ...there, sessionKey: `agent:main:cron:${job.id}` }, text: { markdown: "done" } },
     ]);
     expect(await cron.job(job.id)).toBeUndefined();
   });

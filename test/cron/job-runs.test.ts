@@ -38,7 +38,7 @@ describe("a job's message", () => {
             peer: { kind: "dm", id: "42" },
             sessionKey: `agent:main:cron:${id}`,
           },
-          text: "nothing new",
+          text: { markdown: "nothing new" },
         },
       ],
     ]);
@@ -71,7 +71,7 @@ describe("a job's message", () => {
     await cron.until(friday + hour);
     expect((await cron.asked("agent:main:main"))[0]).toMatch(/Look around$/);
     expect([...cron.delivered.values()]).toMatchObject([
-      { origin: { ...last, sessionKey: "agent:main:main" }, text: "done" },
+      { origin: { ...last, sessionKey: "agent:main:main" }, text: { markdown: "done" } },
     ]);
   });
 

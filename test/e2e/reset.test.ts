@@ -145,9 +145,9 @@ describe("a finished conversation", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as Message);
     expect(messages).toEqual(await archive(currentSessionId));
-    expect(await run("session", "history", key)).toBe(
-      `${currentSessionId}\n${reset.newSessionId}  (current)\n`,
-    );
+    const [former, current] = (await run("session", "history", key)).trimEnd().split("\n");
+    expect(former).toMatch(new RegExp(`^${currentSessionId} .*\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d`));
+    expect(current).toBe(`${reset.newSessionId}  (current)`);
 
     // A peer with a small frame limit gets a large message in pieces.
     const page = await client.call<{ messages: Message[]; piece?: object; next: string }>(
