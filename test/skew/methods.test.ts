@@ -89,7 +89,17 @@ function outcomesOf(writing: Version, reading: Version): Promise<Outcomes> {
 /** Fields that the previous release passes on unread or does not write, and the state of an extraction, which it has not. */
 /** Sums of all sessions, and the log of decisions, which only the present release records. */
 const spending = ["all", "month", "used", "decisions"];
-const ignored = ["cost", "unpriced", "extraction", "tail", "basis", "cached", "origins", "previous", ...spending];
+const ignored = [
+  "cost",
+  "unpriced",
+  "extraction",
+  "tail",
+  "basis",
+  "cached",
+  "origins",
+  "previous",
+  ...spending,
+];
 
 /**
  * What two versions must have in common in an outcome: its fields, the numbers of its entries, small counts, and short texts
