@@ -143,6 +143,8 @@ function timerOf(surroundings: Surroundings): Timer {
   return only<Timer>("timer", {
     ...intakeOf(surroundings),
     sockets: only<Timer["sockets"]>("timer.sockets", {}),
+    // Any number of agents may run.
+    slots: undefined,
     schedules: schedulesOf(surroundings),
   });
 }
