@@ -1,5 +1,5 @@
 import { readParameters } from "./deployed-stage.ts";
-import { openSigned } from "./signed-request.ts";
+import { openSigned, rpcRequest } from "./signed-request.ts";
 
 interface Page {
   events?: { message: string }[];
@@ -18,19 +18,11 @@ export async function findLogLines(
   { text, from }: { text: string; from: number },
 ): Promise<string[][]> {
   const send = openSigned(endpoint);
-  const headers = {
-    "content-type": "application/x-amz-json-1.1",
-    "x-amz-target": "Logs_20140328.FilterLogEvents",
-  };
   const readPage = async (logGroupName: string, nextToken: string | undefined) => {
     // In a pattern, a text in quotes is searched for as it is.
-    const body = JSON.stringify({
-      logGroupName,
-      startTime: from,
-      filterPattern: JSON.stringify(text),
-      nextToken,
-    });
-    return JSON.parse(await send({ service: "logs", region, headers, body })) as Page;
+    const input = { logGroupName, startTime: from, filterPattern: JSON.stringify(text), nextToken };
+    const request = rpcRequest("logs", "Logs_20140328.FilterLogEvents", input);
+    return JSON.parse(await send({ ...request, region })) as Page;
   };
   const readGroup = async (group: string) => {
     const lines: string[] = [];

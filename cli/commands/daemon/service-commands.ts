@@ -25,7 +25,7 @@ export interface ServiceKind extends ServiceName {
   /** Where to look for a log when the program is no service. */
   logsElsewhere?: string;
   /** Asks for what the service needs, and checks it. @throws Failure; then nothing is installed */
-  prepare(context: Context, options: Invocation["options"], config: string): Promise<PreparedService>;
+  prepare(context: Context, options: Invocation["options"]): Promise<PreparedService>;
   /** What `status` shows besides the state: facts for `--json`, and lines for people. */
   facts(context: Context, config: ConfigFile): Promise<ServiceFacts>;
 }
@@ -103,7 +103,7 @@ async function install(
   options: Invocation["options"],
 ): Promise<void> {
   await supervisor.check();
-  const prepared = await kind.prepare(context, options, config);
+  const prepared = await kind.prepare(context, options);
   await updateConfigFile(config, prepared.config);
   await mkdir(dirname(log), { recursive: true, mode: 0o700 });
   await mkdir(dirname(supervisor.file), { recursive: true });
