@@ -21,6 +21,7 @@ export function App({ state, signOut }: { state: ConsoleState; signOut: () => vo
   const view = views.get(name);
   const isChat = view === undefined && name !== "more";
   useShownSession(state, isChat);
+  useEffect(() => state.waiting.watch(() => document.visibilityState === "visible"), [state]);
   useEscape(state, isMenuOpen);
   const closeMenu = () => {
     isMenuOpen.value = false;

@@ -14,7 +14,7 @@ import {
 } from "./catalogue.ts";
 import { beginLogin, completeLogin, consumeReturn, forgetLogin } from "./login.ts";
 import { McpFault } from "./mcp-fault.ts";
-import { openAddresses } from "./server-address.ts";
+import { endedLogins, openAddresses } from "./server-address.ts";
 
 /** The longest probe, in milliseconds: the socket function ends after 29 s. */
 const probeMs = 15_000;
@@ -75,7 +75,11 @@ export async function probeServer(managed: ManagedServers, name: string): Promis
 
 export async function listServers({ configuration, table }: ManagedServers): Promise<McpServerEntry[]> {
   const loaded = await configuration.load({ fresh: true });
-  const catalogues = cataloguesIn(await table.query({ pk: mcpPartition, prefix: "C#" }), loaded);
+  const [items, ended] = await Promise.all([
+    table.query({ pk: mcpPartition, prefix: "C#" }),
+    endedLogins(table),
+  ]);
+  const catalogues = cataloguesIn(items, loaded);
   return Object.entries(loaded.mcp.servers)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { url, enabled, auth, class: least = "message" }]) => {
@@ -85,6 +89,7 @@ export async function listServers({ configuration, table }: ManagedServers): Pro
         auth: auth?.accessToken !== undefined ? "login" : auth?.token !== undefined ? "token" : "none",
         ...(tools === undefined ? {} : { tools: tools.length }),
         ...(listedAt === undefined ? {} : { listedAt }),
+        ...(auth?.accessToken !== undefined && ended.has(name) ? { needsLogin: true as const } : {}),
       };
     });
 }

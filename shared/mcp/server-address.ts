@@ -31,7 +31,8 @@ interface Login {
   facts: OAuthFacts;
 }
 
-export const loginKey = (server: string): Key => ({ pk: mcpPartition, sk: `T#${server}` });
+const loginPrefix = "T#";
+export const loginKey = (server: string): Key => ({ pk: mcpPartition, sk: `${loginPrefix}${server}` });
 
 const secretPath = (server: string, name: string) => `mcp.servers.${server}.auth.${name}`;
 
@@ -89,6 +90,12 @@ async function readLogin({ table }: AddressWorld, name: string, url: string): Pr
   return login;
 }
 
+/** The names of the servers whose logins were over when they were used last, until the next login. */
+export async function endedLogins(table: Pick<Table, "query">): Promise<Set<string>> {
+  const logins = await table.query({ pk: mcpPartition, prefix: loginPrefix });
+  return new Set(logins.filter(({ isOver }) => isOver).map(({ sk }) => String(sk).slice(loginPrefix.length)));
+}
+
 function toLogin(item: Item | undefined): Login | undefined {
   return item && { ...(item as unknown as Login), facts: JSON.parse(String(item.facts)) as OAuthFacts };
 }
@@ -131,7 +138,9 @@ async function exchange(world: AddressWorld, name: string, login: Login): Promis
     await secrets.put(secretPath(name, "accessToken"), tokens.accessToken);
     return await storeLogin(world, name, { url, facts, generation: generation + 1 }, tokens);
   } catch (error) {
-    await succeeds(table.update(loginKey(name), [remove("refreshing")], equal("generation", generation)));
+    const isOver = error instanceof McpFault && error.needsLogin;
+    const ended = [remove("refreshing"), ...(isOver ? [set("isOver", true)] : [])];
+    await succeeds(table.update(loginKey(name), ended, equal("generation", generation)));
     throw error;
   }
 }

@@ -48,6 +48,8 @@ export interface McpServerEntry {
   /** As last listed; absent: never. */
   tools?: number;
   listedAt?: number;
+  /** Its login was over when it was used last. */
+  needsLogin?: true;
 }
 
 /** A tool of a server, as the agent may call it. */

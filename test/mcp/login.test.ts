@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { beginLogin, completeLogin, consumeReturn } from "../../shared/mcp/login.ts";
 import { acceptReturn } from "../../shared/mcp/login-return.ts";
 import { McpFault } from "../../shared/mcp/mcp-fault.ts";
-import { openAddresses } from "../../shared/mcp/server-address.ts";
+import { endedLogins, openAddresses } from "../../shared/mcp/server-address.ts";
 import { withServer } from "../../shared/mcp/server-connection.ts";
 import { type OAuthTestServer, startOAuthServer } from "../support/mcp/oauth-server.ts";
 import { type State, startState } from "../support/state.ts";
@@ -133,8 +133,11 @@ describe("tokens of an MCP server", () => {
       needsLogin: true,
       message: expect.stringMatching(/run gsv mcp login notion$/),
     });
+    expect(await endedLogins(state.table)).toEqual(new Set(["notion"]));
     // The claim was given back: the next attempt does not wait for it.
     await expect(listed()).rejects.toThrow(/run gsv mcp login notion$/);
+    await loggedIn();
+    expect(await endedLogins(state.table)).toEqual(new Set());
   });
 
   it("are refreshed by another session when one died while it did so", async () => {

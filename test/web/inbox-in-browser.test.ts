@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { openRequest as askToWrite } from "../../shared/channels/inbound/pairing.ts";
 import { openRequest, readRequest } from "../../shared/peers/program-grants.ts";
 import { startOAuthServer } from "../support/mcp/oauth-server.ts";
+import { openClient } from "../support/peer.ts";
 import { startTelegramServer } from "../support/platforms/telegram/telegram-server.ts";
 import { until } from "../support/until.ts";
 import { chromiumPath, inBrowser } from "./browser.ts";
@@ -95,7 +96,7 @@ describe.skipIf(chromiumPath === undefined)("the inbox in a browser", inBrowser,
     await house.signIn("inbox");
     await shows("Bo wants to write on telegram");
     await shows("telegram (broken) does not work");
-    expect(await house.page.locator(".bar .count").innerText()).toMatch(/^2/);
+    expect(await house.page.locator(".bar .count").innerText()).toMatch(/^4/);
     const requests = house.page.locator(".item", { hasText: "wants to write" });
     expect(await requests.first().innerText()).toContain("⟨U+202E⟩");
     expect(await house.page.evaluate(() => "hit" in globalThis)).toBe(false);
@@ -158,6 +159,16 @@ describe.skipIf(chromiumPath === undefined)("the inbox in a browser", inBrowser,
     const back = server.agree((await link.getAttribute("href")) ?? "");
     expect((await fetch(back)).status).toBe(200);
     await shows("Nothing waits for you.");
+    // The login ends: the page learns it when the gateway has used it.
+    server.expire();
+    server.revoke();
+    await house.page.click(".bar >> text=Chat");
+    const client = await openClient(house.dev.url, house.dev.token);
+    expect(await client.call("mcp.probe", { name: "notion" })).toMatchObject({ needsLogin: true });
+    await client.close();
+    await house.page.click(".bar >> text=Inbox");
+    await shows("The MCP server notion needs a login");
+    await house.page.getByRole("button", { name: "Authorize" }).waitFor();
     await server.close();
   });
 

@@ -14,7 +14,7 @@ export default function Inbox({ state }: { state: ConsoleState }) {
   const { approvals, waiting } = state;
   const isConnected = state.wire.value.status === "connected";
   useEffect(() => {
-    if (isConnected) void waiting.read();
+    if (isConnected) void waiting.read(true);
   }, [isConnected, waiting]);
   return (
     <div class="inbox">
@@ -26,7 +26,7 @@ export default function Inbox({ state }: { state: ConsoleState }) {
         <Budgets state={state} />
         <ServerLogins state={state} />
         <FailedChannels state={state} />
-        <Fault text={waiting.fault.value} retry={() => waiting.read()} />
+        <Fault text={waiting.fault.value} retry={() => waiting.read(true)} />
         {approvals.value.length + waiting.count.value === 0 && <p class="note">Nothing waits for you.</p>}
       </section>
       <Activity state={state} />

@@ -51,7 +51,7 @@ export const listServers: Action = async (context) => {
     one.name,
     one.enabled ? String(one.tools ?? "-") : "off",
     one.class,
-    one.auth,
+    one.needsLogin ? "login over" : one.auth,
     moment(one.listedAt),
     one.url,
   ]);

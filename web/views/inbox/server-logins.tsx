@@ -9,7 +9,7 @@ import type { ConsoleState } from "../../state/console-state.ts";
 /** How often the page asks whether the user has logged in, ms. */
 const askMs = 3_000;
 
-/** MCP servers at which nobody has logged in yet. */
+/** MCP servers at which nobody has logged in yet, or whose login is over. */
 export function ServerLogins({ state }: { state: ConsoleState }) {
   return (
     <>
