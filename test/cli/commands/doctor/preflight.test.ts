@@ -262,17 +262,13 @@ describe("the preflight of an account with a fault ends in one sentence with one
 
 describe("docs/deploy.md", () => {
   const page = readFileSync(new URL("../../../../docs/deploy.md", import.meta.url), "utf8");
-  const shown = async () =>
-    findingLines(await check())
-      .map((line) => `    ${line}\n`)
-      .join("");
 
-  it("shows what a preflight finds in a good account and in a bad one", async () => {
-    expect(page).toContain(`\n1/5 checking the AWS account\n${await shown()}`);
+  it("shows what a preflight finds in a bad account", async () => {
     state.bootstrap = undefined;
     state.executions = 10;
     state.model.agreementAvailability.status = "NOT_AVAILABLE";
     for (const quota of state.quotas) if (quota.QuotaCode === "L-2") quota.Value = 0;
-    expect(page).toContain(`\n1/5 checking the AWS account\n${await shown()}3 of 7 checks failed`);
+    const shown = findingLines(await check()).map((line) => `    ${line}\n`);
+    expect(page).toContain(`\n1/5 checking the AWS account\n${shown.join("")}3 of 7 checks failed`);
   });
 });
