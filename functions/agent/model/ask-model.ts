@@ -12,6 +12,7 @@ import { bedrockProvider, compatibleProvider } from "../../../shared/session/com
 import { type Billed, billedFor, usageOf } from "./billing.ts";
 import type { Deadline } from "./deadline.ts";
 import type { FailedCall } from "./failure-sentence.ts";
+import { lostCallText, readUnmarked, type UnmarkedReply } from "./markup/unmarked-reply.ts";
 import type { ModelCall, ModelOutcome } from "./model-call.ts";
 import { explainFailure, isUnsent, passingOf } from "./model-failure.ts";
 import { providerWords } from "./provider-error-text.ts";
@@ -42,9 +43,9 @@ export async function askOnce(
   });
   const watch = watchResponses();
   try {
-    const message = await streamReply(resolved, call, context, deadline, watch);
+    const { message, hasLostCall } = await streamReply(resolved, call, context, deadline, watch);
     const overflow = isContextOverflow(message, model.contextWindow);
-    const asked = outcomeOf(resolved, call, deadline, { message, overflow, watch });
+    const asked = outcomeOf(resolved, call, deadline, { message, hasLostCall, overflow, watch });
     return { asked, billed: billedFor(message, model, watch) };
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
@@ -59,7 +60,7 @@ async function streamReply(
   context: TranscriptContext,
   deadline: Deadline,
   watch: ResponseWatch,
-): Promise<PiReply> {
+): Promise<UnmarkedReply> {
   const maxTokens = call.maxTokens ?? most;
   const stream = provider.streamSimple(toServe(model), context, {
     apiKey,
@@ -75,15 +76,16 @@ async function streamReply(
     ...(maxTokens ? { maxTokens } : {}),
     ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
   });
+  if (model.api === "openai-completions") return readUnmarked(stream, call.onText);
   for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);
-  return stream.result();
+  return { message: await stream.result(), hasLostCall: false };
 }
 
 function outcomeOf(
   { model }: Resolved,
   call: ModelCall,
   deadline: Deadline,
-  { message, overflow, watch }: { message: PiReply; overflow: boolean; watch: ResponseWatch },
+  { message, hasLostCall, overflow, watch }: UnmarkedReply & { overflow: boolean; watch: ResponseWatch },
 ): Asked {
   if (call.signal.aborted) return { status: "aborted" };
   if (deadline.passed) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
@@ -94,6 +96,7 @@ function outcomeOf(
     return { ...failed("the conversation fills the model's context window"), overflow: true };
   if (isSilent(message) && watch.refusal !== "")
     return failed(`the model refused to answer; ${providerWords(watch.refusal)}`);
+  if (hasLostCall) return failed(lostCallText);
   return { status: "answered", message: toStored(message, usageOf(message, model, watch)) };
 }
 
