@@ -26,6 +26,7 @@ import { Ledger } from "./verdict/ledger.ts";
 import { checkRequest } from "./verdict/model-request.ts";
 import { checkRest } from "./verdict/rest.ts";
 import { watchSession } from "./verdict/session-change.ts";
+import { SlotWatch } from "./verdict/slot-watch.ts";
 import { ruleFault } from "./verdict/write-rule.ts";
 import { Cloud } from "./world/cloud.ts";
 import { type FaultName, Faults } from "./world/faults.ts";
@@ -131,6 +132,7 @@ class Simulation {
   private readonly releases: readonly Release[];
   /** Undefined: any number. The previous release knows no limit. */
   private readonly maxAgents: number | undefined;
+  private readonly slots = new SlotWatch(this.ledger);
   private machines = 0;
 
   private readonly options: ScheduleOptions;
@@ -296,9 +298,13 @@ class Simulation {
       written: (key, before, after, writer) => {
         for (const scene of this.scenes.values()) scene.written({ key, before, after, writer });
         if (key.pk.startsWith("AP#") && !before) void this.peers.allow(key.pk.slice("AP#".length));
+        const { now } = this.timeline;
+        const isCalm = this.faults.total === 0;
+        if (key.pk === "SLOTS" && after) this.slots.written(before, after, writer, now, isCalm);
         if (key.sk !== "META" || !key.pk.startsWith("S#") || !after) return;
         const states = { before: before as never, after: after as unknown as SessionState };
-        const change = { ...states, writer, now: this.timeline.now, isCalm: this.faults.total === 0 };
+        const waited = this.slots.waited(states.after.sessionKey, now);
+        const change = { ...states, writer, now, waited, isCalm };
         watchSession(this.ledger, change, (one) => this.cloud.store.get(one) as never);
         this.checkAgents();
       },

@@ -5,6 +5,7 @@ import type { Channels } from "../../../shared/channels/channel.ts";
 import { handleInbound, type Inbound } from "../../../shared/channels/inbound/inbound.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import { storeMedia } from "../../../shared/media/media-store.ts";
+import { createBroadcast } from "../../../shared/peers/broadcast.ts";
 import { type Frame, transferCapability } from "../../../shared/protocol/frames.ts";
 import type { Intake } from "../../../shared/session/intake.ts";
 import type { Item, World } from "../../../shared/world/world.ts";
@@ -179,6 +180,12 @@ export class Peers {
     return { table, wake, now, configuration: this.unchanged };
   }
 
+  /** What accepts a node's results on a machine. */
+  private gatewayOf(world: World): Gateway {
+    const broadcast = createBroadcast(world.table, world.sockets, world.now);
+    return { ...this.intakeOf(world), bucket: world.bucket, broadcast } as unknown as Gateway;
+  }
+
   /** Handles a frame that reached a connection. */
   receive(connectionId: string, frame: Frame): "sent" | "gone" {
     const { ledger } = this.around;
@@ -209,15 +216,7 @@ export class Peers {
     const result = random.integer(4) === 0 ? "found ".repeat(600) : "found";
     for (let tries = 0; fault !== "silent" && tries < maxTries; tries++) {
       const release = functions.release();
-      const accept: Work = (world) =>
-        release.acceptResult(
-          { ...this.intakeOf(world), bucket: world.bucket } as unknown as Gateway,
-          "n",
-          callId,
-          {
-            result,
-          },
-        );
+      const accept: Work = (world) => release.acceptResult(this.gatewayOf(world), "n", callId, { result });
       if ((await this.ask("node", accept, release)) && (fault !== "double" || tries > 0)) break;
       await timeline.pass(faults.between(500, 10_000));
     }

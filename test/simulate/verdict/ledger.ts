@@ -11,7 +11,7 @@ export interface Sent {
   entry: InboxEntry;
   /** Whether it was removed from the inbox. */
   isTaken: boolean;
-  /** When its run began, and when its stop was accepted; epoch ms. */
+  /** When its run began, and when its stop was accepted: epoch ms, without what its session has waited for its turns. */
   begunAt?: number;
   stoppedAt?: number;
   /** How the run of a message ended. */

@@ -17,6 +17,8 @@ export interface Change {
   writer: string;
   /** The services' time in epoch ms. */
   now: number;
+  /** How long the session has waited for its turns so far. Milliseconds. */
+  waited: number;
   /** Whether no fault has happened yet. */
   isCalm: boolean;
 }
@@ -40,20 +42,21 @@ export function watchSession(ledger: Ledger, change: Change, look: Look): void {
 
 type Fault = (what: string) => void;
 
-/** A run that takes longer has waited for a timeout or a sweep; a stopped one ends sooner. Milliseconds. */
+/** A run that takes longer in its turns has waited for a timeout or a sweep; a stopped one ends sooner. Milliseconds. */
 const longestRun = 55_000;
 const longestStop = 15_000;
 
 /** Without faults, nothing waits for a timeout that exists only for faults. */
-function checkTime(ledger: Ledger, { before, after, now, isCalm }: Change, fault: Fault): void {
+function checkTime(ledger: Ledger, { before, after, now, waited, isCalm }: Change, fault: Fault): void {
+  const time = now - waited;
   const begun = after.run && ledger.entries.get(after.run.runId);
-  if (begun) begun.begunAt ??= now;
+  if (begun) begun.begunAt ??= time;
   const ended = before?.run && before.run.runId !== after.run?.runId && ledger.entries.get(before.run.runId);
   const stopped = after.stop === undefined ? undefined : ledger.entries.get(after.stop);
-  if (stopped) stopped.stoppedAt ??= now;
+  if (stopped) stopped.stoppedAt ??= time;
   if (!ended || !isCalm) return;
-  if (now - (ended.begunAt ?? now) > longestRun) fault(`run ${ended.id} took too long`);
-  if (now - (ended.stoppedAt ?? now) > longestStop) fault(`the stop of ${ended.id} took too long`);
+  if (time - (ended.begunAt ?? time) > longestRun) fault(`run ${ended.id} took too long`);
+  if (time - (ended.stoppedAt ?? time) > longestStop) fault(`the stop of ${ended.id} took too long`);
 }
 
 function checkLease({ before, after, now }: Change, fault: Fault): void {
