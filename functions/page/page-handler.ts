@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import manifest from "../../package.json" with { type: "json" };
 import { wrapHandler } from "../../shared/runtime/handler.ts";
-import { type PageFile, type PageFiles, readPageFiles } from "./page-files.ts";
+import { type PageFile, servePageFiles } from "./page-files.ts";
 import { type PageAddresses, pageHeaders } from "./page-headers.ts";
 
 /** An answer in payload format 2.0. */
@@ -17,21 +17,12 @@ type PageRequest = Pick<APIGatewayProxyEventV2, "rawPath" | "headers" | "request
 /**
  * The page function's handler. It serves the files of one folder and `/gateway.json`, which has the address of the gateway:
  * no part of the page's own address names a gateway.
- * @param openFolder returns the folder with the page's files. Called at the first request, and again after it has failed.
+ * @param openFolder returns the folder with the page's files. Called at the first request for a file, and again after it has failed.
  */
 export function createPageHandler(openFolder: () => Promise<string>, addresses: PageAddresses) {
   const headers = pageHeaders(addresses);
   const gateway = JSON.stringify({ ws: addresses.ws, version: manifest.version });
-  let files: Promise<PageFiles> | undefined;
-  const open = (): Promise<PageFiles> => {
-    files ??= openFolder()
-      .then(readPageFiles)
-      .catch((error: unknown) => {
-        files = undefined;
-        throw error;
-      });
-    return files;
-  };
+  const fileAt = servePageFiles(openFolder);
   const text = (statusCode: number, body: string, type = "text/plain; charset=utf-8"): PageAnswer => ({
     statusCode,
     headers: { ...headers, "content-type": type, "cache-control": "no-store" },
@@ -43,7 +34,7 @@ export function createPageHandler(openFolder: () => Promise<string>, addresses: 
       const { method } = requestContext.http;
       if (method !== "GET" && method !== "HEAD") return text(405, "the page is only read\n");
       if (rawPath === "/gateway.json") return text(200, gateway, "application/json");
-      const file = (await open()).get(rawPath === "/" ? "/index.html" : rawPath);
+      const file = await fileAt(rawPath === "/" ? "/index.html" : rawPath);
       if (!file) return text(404, "there is no such file\n");
       return fileAnswer(file, asked, headers);
     },
