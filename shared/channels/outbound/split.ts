@@ -97,13 +97,18 @@ function indexes(text: string, pattern: RegExp): number[] {
   return [...text.matchAll(pattern)].map(({ index }) => index);
 }
 
-const sentences = new Intl.Segmenter(undefined, { granularity: "sentence" });
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+/** Opened when a text is first split: a cold start spends milliseconds on a segmenter. */
+const segmenters: Partial<Record<"sentence" | "grapheme", Intl.Segmenter>> = {};
+
+function segmentsOf(text: string, granularity: "sentence" | "grapheme"): Intl.Segments {
+  segmenters[granularity] ??= new Intl.Segmenter(undefined, { granularity });
+  return segmenters[granularity].segment(text);
+}
 
 /** Where the sentences up to `most` end. */
 function sentenceEnds(text: string, most: number): number[] {
   const ends: number[] = [];
-  for (const { index, segment } of sentences.segment(text)) {
+  for (const { index, segment } of segmentsOf(text, "sentence")) {
     if (index + segment.length > most) break;
     ends.push(index + segment.length);
   }
@@ -112,7 +117,7 @@ function sentenceEnds(text: string, most: number): number[] {
 
 /** The last border of a grapheme up to an offset. */
 function graphemeStart(text: string, at: number): number {
-  return graphemes.segment(text).containing(at)?.index ?? at;
+  return segmentsOf(text, "grapheme").containing(at)?.index ?? at;
 }
 
 /** The last border of a character up to an offset: a grapheme can be longer than a message. */
