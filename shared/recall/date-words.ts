@@ -37,8 +37,8 @@ export function dateTerms(question: string): string[] {
 
 /** A name in a language with spaces must be a word of the question; in one without spaces, a part of it. */
 function hasName(plain: string, name: string): boolean {
-  if (!/^[a-z]/.test(name)) return plain.includes(name);
-  return new RegExp(`(?<![a-z])${name}(?![a-z])`).test(plain);
+  if (!plain.includes(name)) return false;
+  return !/^[a-z]/.test(name) || new RegExp(`(?<![a-z])${name}(?![a-z])`).test(plain);
 }
 
 function readNames(): Map<string, string> {
