@@ -52,6 +52,28 @@ describe.skipIf(chromiumPath === undefined)("a page with much to show", inBrowse
     expect(seen.every(([, last]) => last.includes("Answer 5000"))).toBe(true);
   });
 
+  it("paints the newest message in its first frame", async () => {
+    await page.addInitScript(() => {
+      const observer = new MutationObserver(() => {
+        if (!document.querySelector("article")) return;
+        observer.disconnect();
+        // The second callback follows the paint of the first frame.
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => {
+            const newest = [...document.querySelectorAll("article p")].at(-1);
+            Object.assign(globalThis, {
+              isPainted: newest?.checkVisibility({ contentVisibilityAuto: true }),
+            });
+          }),
+        );
+      });
+      observer.observe(document, { subtree: true, childList: true });
+    });
+    await page.goto(`${gateway.url}/#c=code`);
+    await page.waitForFunction(() => "isPainted" in globalThis);
+    expect(await page.evaluate("isPainted")).toBe(true);
+  });
+
   it("draws each part of an answer once, while it arrives and when it is complete", async () => {
     await page.goto(`${gateway.url}/#c=code`);
     await expect.poll(() => page.locator("article").count()).toBe(50);
