@@ -33,7 +33,7 @@ beforeEach(async () => {
     configuration: openConfiguration(table, secrets),
     channels,
     activity,
-    bridges: openBridges({ table, sockets, activity, payloads, limits: channels, now: Date.now }),
+    bridges: openBridges({ table, sockets, activity, payloads, platforms: channels, now: Date.now }),
     webhookUrl: "https://hook.example/",
     now: Date.now,
   };

@@ -7,7 +7,12 @@ import {
   bridgeId,
   openBridges,
 } from "../../shared/channels/bridge/bridge.ts";
-import type { ChannelOrigin, OutboundFile } from "../../shared/channels/channel.ts";
+import type {
+  ChannelAddress,
+  ChannelOrigin,
+  OutboundFile,
+  OutboundText,
+} from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
@@ -50,7 +55,7 @@ const ids = () =>
 /** The dependencies of a process, with a hook around every write and post. */
 function processOf(around: Around = (_step, go) => go()): {
   bridges: Bridges;
-  deliver(id: string, text: string, file?: OutboundFile): Promise<object>;
+  deliver(id: string, text: OutboundText, file?: OutboundFile, to?: ChannelAddress): Promise<object>;
 } {
   const name = (key: { pk: string }) => key.pk.split("#")[0];
   const watched: Table = {
@@ -69,7 +74,7 @@ function processOf(around: Around = (_step, go) => go()): {
     keepFile: async () => `payloads/files/${++kept}`,
     fileUrl: async (key: string) => `https://bucket.example/${key}?signed-at=${clock}`,
   };
-  const bridges = openBridges({ table: watched, sockets, activity, payloads, limits: channels, now });
+  const bridges = openBridges({ table: watched, sockets, activity, payloads, platforms: channels, now });
   const configuration = {
     load: async () => ({ ...defaults, channels: { signal: { dmPolicy: "open" as const } } }),
   };
@@ -82,17 +87,19 @@ function processOf(around: Around = (_step, go) => go()): {
     now,
     wait: async () => {},
   });
-  return { bridges, deliver: (id, text, file) => sender.deliver(origin, id, text, file) };
+  const deliver = (id: string, text: OutboundText, file?: OutboundFile, to: ChannelAddress = address) =>
+    sender.deliver({ ...origin, ...to }, id, text, file);
+  return { bridges, deliver };
 }
 
 /** A bridge attaches on its own connection. */
-async function attach(connectionId: string, capabilities: string[] = []): Promise<void> {
+async function attach(connectionId: string, capabilities: string[] = [], to = address): Promise<void> {
   const connection = { connectionId, openedAt: ++clock };
   const { id: tokenId } = await createToken(table, { name: connectionId, scopes: ["channel"] }, clock);
   await openConnection(table, connection);
-  const peer = { id: bridgeId(address), mode: "channel" as const, connectionId, tokenId, connectedAt: clock };
+  const peer = { id: bridgeId(to), mode: "channel" as const, connectionId, tokenId, connectedAt: clock };
   await bindPeer(table, connection, { ...peer, version: "1", platform: "test", capabilities });
-  await processOf().bridges.attached(address);
+  await processOf().bridges.attached(to);
 }
 
 const receipts = ["channel-receipts"];
@@ -139,6 +146,24 @@ describe("a message for a bridge", () => {
     const { bridges } = processOf();
     await bridges.attached({ channel: "discord", accountId: "gateway" });
     expect((await bridges.find({ channel: "discord", accountId: "gateway" }))?.maxText).toBe(2000);
+  });
+
+  it("is written in Discord's form for Discord, with no block of code left open, and as markdown for others", async () => {
+    await attach("c1");
+    await processOf().deliver("a", { markdown: "# Plan\n\n__now__" });
+    const discord = { channel: "discord", accountId: "gateway" };
+    await attach("c2", [], discord);
+    await processOf().deliver(
+      "b",
+      { markdown: `# Plan\n\n__now__\n\n\`\`\`\n${"x\n".repeat(1500)}\`\`\`` },
+      undefined,
+      discord,
+    );
+    const texts = posted.flatMap(({ payload }) => (payload.message as { text?: string })?.text ?? []);
+    expect(texts.slice(0, 2)).toEqual(["# Plan\n\n__now__", expect.stringMatching(/^# Plan\n+\*\*now\*\*/)]);
+    expect(texts).toHaveLength(3);
+    expect(texts.map((text) => text.split("```").length % 2)).toEqual([1, 1, 1]);
+    expect(Math.max(...texts.map(({ length }) => length))).toBeLessThanOrEqual(2000);
   });
 
   it("contains only fields that the bridge needs", async () => {

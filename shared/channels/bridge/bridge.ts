@@ -8,7 +8,14 @@ import { log, logError } from "../../runtime/log.ts";
 import type { Item, Sockets, Table } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { Activity } from "../activity.ts";
-import type { ChannelAddress, Destination, OutboundChannel, OutboundFile, SendOutcome } from "../channel.ts";
+import type {
+  Channel,
+  ChannelAddress,
+  Destination,
+  OutboundChannel,
+  OutboundFile,
+  SendOutcome,
+} from "../channel.ts";
 import {
   claimMessage,
   dropMessage,
@@ -38,6 +45,9 @@ export interface BridgeRecord extends ChannelAddress {
   connectedAt?: number;
 }
 
+/** Whether a platform's formatted messages are text alone, as a frame carries them. Bridges for others get markdown. */
+const isWritten = (channel: string) => channel === "discord";
+
 /**
  * Bridges: programs that connect over the socket in mode `channel`, for accounts that are not the gateway's
  * own.
@@ -62,8 +72,8 @@ export interface BridgeOptions {
   sockets: Pick<Sockets, "post">;
   activity: Activity;
   payloads: Pick<Payloads, "keepFile" | "fileUrl">;
-  /** Text limits of the built-in platforms. */
-  limits: Readonly<Record<string, { maxText: number }>>;
+  /** The built-in platforms. */
+  platforms: Readonly<Record<string, Pick<Channel, "maxText" | "format">>>;
   now: () => number;
 }
 
@@ -78,15 +88,17 @@ export function bridgeId({ channel, accountId }: ChannelAddress): string {
  * again on the next connection.
  */
 export function openBridges(options: BridgeOptions): Bridges {
-  const { table, activity, limits, now } = options;
+  const { table, activity, platforms, now } = options;
   const isKnown = (item: Item | undefined) => Number(item?.expiresAt) > now() / 1000;
   return {
     async find({ channel, accountId }) {
       const address = { channel, accountId };
       if (!isKnown(await table.get(keyOf(address)))) return undefined;
+      const platform = ownValue(platforms, channel);
       return {
         name: channel,
-        maxText: ownValue(limits, channel)?.maxText ?? maxText,
+        maxText: platform?.maxText ?? maxText,
+        ...(isWritten(channel) ? { format: platform?.format } : {}),
         send: (_account, { text, ...to }) => send(options, address, to, { text }),
         sendFile: async (_account, { file, ...to }) =>
           send(options, address, to, { text: "", media: [await keepFile(options, file)] }),

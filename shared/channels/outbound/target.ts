@@ -32,7 +32,7 @@ export async function findTarget(
   if (bridge) {
     if (settings?.enabled === false) return refused("stopped");
     const isTrusted = ownValue(loaded.channels, name)?.trustApprovals === true;
-    const answering = isTrusted ? { ...bridge, buttons: inWords(bridge) } : bridge;
+    const answering = isTrusted ? { ...bridge, buttons: inWords(bridge, channel?.buttons?.fence) } : bridge;
     return { ok: true, channel: answering, account: { accountId, settings: settings ?? {}, secrets: {} } };
   }
   if (!channel) return { ok: false, reason: `unknown channel ${name}` };
@@ -40,7 +40,7 @@ export async function findTarget(
   return found.ok ? { ok: true, channel, account: found.account } : refused(found.reason);
 }
 
-/** Questions of a bridge: their text says which words answer them. */
-function inWords({ maxText, send }: OutboundChannel): Buttons {
-  return { maxText, maxChoices: 2, inWords: true, ask: send };
+/** Questions of a bridge: their text says which words answer them. `fence`: its platform's. */
+function inWords({ maxText, send }: OutboundChannel, fence: string | undefined): Buttons {
+  return { maxText, maxChoices: 2, inWords: true, ask: send, ...(fence ? { fence } : {}) };
 }
