@@ -8,6 +8,8 @@ import { Failure } from "./failure.ts";
 export interface ConfigFile {
   gateway?: { url?: string; token?: string };
   node?: { id?: string; workspace?: string };
+  /** The Discord bridge: its token for the gateway, the bot's, another server of Discord's API. `rooms`: `on` or `off`. */
+  discord?: { account?: string; token?: string; bot_token?: string; api_url?: string; rooms?: string };
   session?: { default_key?: string };
   /** `cost_line`: `on` or `off`. */
   chat?: { cost_line?: string };
@@ -23,6 +25,7 @@ type Environment = Record<string, string | undefined>;
 const fields: Record<keyof ConfigFile, readonly string[] | "all"> = {
   gateway: ["url", "token"],
   node: ["id", "workspace"],
+  discord: ["account", "token", "bot_token", "api_url", "rooms"],
   session: ["default_key"],
   chat: ["cost_line"],
   deploy: "all",
@@ -33,6 +36,14 @@ const fields: Record<keyof ConfigFile, readonly string[] | "all"> = {
 export const fieldNames: readonly string[] = Object.entries(fields).flatMap(([table, names]) =>
   names === "all" ? [] : names.map((name) => `${table}.${name}`),
 );
+
+/** The settings that must not be shown. */
+export const secretNames: readonly string[] = ["gateway.token", "discord.token", "discord.bot_token"];
+
+/** Whether the config file has a secret. */
+export function holdsSecret({ gateway, discord }: ConfigFile): boolean {
+  return [gateway?.token, discord?.token, discord?.bot_token].some((secret) => secret !== undefined);
+}
 
 /** The folder of the config file and the chat history: `$XDG_CONFIG_HOME/gsv`, or `~/.config/gsv`. */
 export function configFolder(env: Environment): string {

@@ -39,6 +39,11 @@ async function answerTo(terminal: Terminal, question: string, output: Writable):
   }
 }
 
+/** A secret from standard input: asked for at a terminal, otherwise all of the input. */
+export function readSecret(terminal: Terminal, question: string): Promise<string> {
+  return terminal.stdin.isTTY ? askHidden(terminal, question) : readAll(terminal.stdin);
+}
+
 /** Reads standard input to its end as UTF-8, without the final line break. */
 export async function readAll(stdin: AsyncIterable<string | Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];

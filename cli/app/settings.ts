@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { configFolder, isExposed, readConfigFile } from "./config-file.ts";
+import { configFolder, holdsSecret, isExposed, readConfigFile } from "./config-file.ts";
 import { type Terminal, writeText } from "./terminal.ts";
 
 /** A setting, and a user-readable name of its source: a flag, an environment variable or a file. */
@@ -37,7 +37,7 @@ export async function readSettings(flags: GlobalFlags, terminal: Terminal): Prom
   const { env, cwd, stderr } = terminal;
   const file = flags.config ? resolve(cwd, flags.config) : join(configFolder(env), "config.toml");
   const content = await readConfigFile(file);
-  if (content.gateway?.token !== undefined && (await isExposed(file)))
+  if (holdsSecret(content) && (await isExposed(file)))
     writeText(stderr, `gsv: ${file} holds a token and other users can read it; run \`chmod 600 ${file}\`\n`);
   return {
     file,

@@ -1,6 +1,7 @@
 import type { CommandEntry } from "../app/program.ts";
 import { agentCommand, heartbeatCommand, memoryCommand } from "./agent/agent-command-table.ts";
 import { approvalsCommand } from "./approvals/approvals-command-table.ts";
+import { bridgeCommand } from "./bridge/bridge-command-table.ts";
 import { channelCommand, pairCommand } from "./channel/channel-command-table.ts";
 import { cronCommand } from "./cron/cron-command-table.ts";
 import { mcpCommand } from "./mcp/mcp-command-table.ts";
@@ -54,6 +55,7 @@ export const commands: readonly CommandEntry[] = [
   adminCommand,
   channelCommand,
   pairCommand,
+  bridgeCommand,
   logsCommand,
   deployCommand,
   statusCommand,

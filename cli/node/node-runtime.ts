@@ -3,12 +3,8 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { cancelCapability, skillsCapability, transferCapability } from "../../shared/protocol/frames.ts";
-import {
-  Connection,
-  type ConnectionState,
-  type ConnectionTiming,
-  type RequestError,
-} from "../gateway/connection.ts";
+import { Connection, type ConnectionTiming, type RequestError } from "../gateway/connection.ts";
+import { describeState } from "../gateway/state-line.ts";
 import { FileQueues } from "./files/node-files.ts";
 import { FolderInstructions } from "./folder-instructions.ts";
 import { LogBuffer } from "./log-buffer.ts";
@@ -198,20 +194,4 @@ async function untilClosed(
 /** Ignores a rejection: after a lost connection the result is not needed. */
 function quietly(request: Promise<unknown>): void {
   request.catch(() => {});
-}
-
-function describeState(state: ConnectionState): string {
-  switch (state.status) {
-    case "connected":
-      return `connected as ${state.hello.server.connectionId}`;
-    case "waiting":
-      return `disconnected: ${state.reason}; next attempt in ${state.delayMs} ms`;
-    case "closed":
-      // The command prints the reason after this line.
-      return "closed";
-    case "connecting":
-      return `connecting, attempt ${state.attempt}`;
-    case "idle":
-      return "idle";
-  }
 }

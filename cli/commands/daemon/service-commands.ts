@@ -16,7 +16,7 @@ import { openLaunchd } from "./launchd.ts";
 import { type ServiceName, type ServiceState, type Supervisor, withoutSupervisor } from "./supervisor.ts";
 import { openSystemd } from "./systemd.ts";
 
-type ServiceCommand = "install" | "uninstall" | "start" | "stop" | "status" | "logs";
+export type ServiceCommand = "install" | "uninstall" | "start" | "stop" | "status" | "logs";
 
 /** A program of `gsv` that can run as a service. */
 export interface ServiceKind extends ServiceName {

@@ -1,62 +1,21 @@
 import type { CommandEntry } from "../../app/program.ts";
+import { serviceEntries, unattendedOption } from "../daemon/service-entries.ts";
 
 const nodeOptions: NonNullable<CommandEntry["options"]> = [
   ["--id <id>", "name of this node (default: the config file's, else this machine's name)"],
   ["--workspace <folder>", "base folder of relative paths (default: the config file's, else this folder)"],
 ];
 
-const service = async () => {
-  const [{ serviceCommands }, { nodeService }] = await Promise.all([
-    import("../daemon/service-commands.ts"),
-    import("./supervised-node.ts"),
-  ]);
-  return serviceCommands(nodeService, process.platform);
-};
-
-/** The commands that manage the node as a service. */
-const serviceEntries: readonly CommandEntry[] = [
+const service = serviceEntries(
   {
-    name: "install",
-    summary: "run the node as a service (systemd, launchd), now and after each boot",
+    words: "node",
+    title: "the node",
     options: nodeOptions,
-    examples: ["node install --id laptop --workspace ~/projects", "node install --token -"],
-    load: async () => (await service()).install,
+    installed: ["node install --id laptop --workspace ~/projects", "node install --token -"],
+    shows: "; MCP servers",
   },
-  {
-    name: "uninstall",
-    summary: "stop and remove the service and its token",
-    examples: ["node uninstall"],
-    load: async () => (await service()).uninstall,
-  },
-  {
-    name: "start",
-    summary: "start the stopped service",
-    examples: ["node start"],
-    load: async () => (await service()).start,
-  },
-  {
-    name: "stop",
-    summary: "stop the service until `gsv node start` or the next boot",
-    examples: ["node stop"],
-    load: async () => (await service()).stop,
-  },
-  {
-    name: "status",
-    summary: "whether the service is installed, running and connected; its last error; MCP servers",
-    examples: ["node status", "node status --json"],
-    load: async () => (await service()).status,
-  },
-  {
-    name: "logs",
-    summary: "the newest lines of the service's log on this machine",
-    options: [
-      ["-f, --follow", "print new lines until Ctrl-C"],
-      ["--lines <n>", "number of lines (default 100)"],
-    ],
-    examples: ["node logs -f", "node logs --lines 20"],
-    load: async () => (await service()).logs,
-  },
-];
+  async () => (await import("./supervised-node.ts")).nodeService,
+);
 
 /** `gsv node …` */
 export const nodeCommand: CommandEntry = {
@@ -65,15 +24,12 @@ export const nodeCommand: CommandEntry = {
   options: [
     ...nodeOptions,
     ["--mcp <file>", "run the MCP servers of this file (default: ~/.config/gsv/mcp.json, if it exists)"],
-    [
-      "--unattended <file>",
-      "run as a service: log to this file, and wait ten minutes before exiting after a refusal",
-    ],
+    unattendedOption,
   ],
   examples: ["node --id laptop --workspace ~/projects", "node --unattended ~/gsv-node.log"],
   load: async () => (await import("./node-command.ts")).node,
   commands: [
-    ...serviceEntries,
+    ...service,
     {
       name: "forget <id>",
       summary: "release a node's id, which is bound to the token that first used it",

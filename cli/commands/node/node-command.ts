@@ -1,45 +1,24 @@
-import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { join, resolve } from "node:path";
 import { commandResult } from "../../../shared/session/result-message.ts";
 import { configFolder } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
-import { failureOf } from "../../app/failure.ts";
 import { version } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import { untilSignal } from "../../app/signals.ts";
 import { toolLine } from "../../chat/tool-line.ts";
 import { startUnderFreeId } from "../../node/free-id.ts";
 import { type NodeOptions, type RunningNode, startNode } from "../../node/node-runtime.ts";
 import type { CallChange } from "../../node/running-calls.ts";
+import { type LogLine, runUntilSignal } from "../daemon/unattended.ts";
 import { mcpFileOf, nodePlace } from "./node-settings.ts";
 
-/** Time that an unattended node waits after a refusal before it exits and its supervisor restarts it, in ms. */
-const unattendedWaitMs = 10 * 60_000;
-
-export const node: Action = async (context, { options }) => {
-  const file = text(options.unattended);
-  const log = file === undefined ? undefined : openRotatingLog(resolve(context.terminal.cwd, file));
-  const signal = untilSignal();
-  try {
-    await runNode(context, options, log, signal.received);
-  } catch (error) {
-    if (log !== undefined) {
-      log(`${new Date().toISOString()} ended: ${failureOf(error).message}; next attempt in ten minutes`);
-      // Without the wait, a supervisor that restarts the node at once would flood the gateway.
-      await Promise.race([sleep(unattendedWaitMs), signal.received]);
-    }
-    throw error;
-  } finally {
-    signal.dispose();
-  }
-};
+export const node: Action = (context, { options }) =>
+  runUntilSignal(context, options, (log, signalled) => runNode(context, options, log, signalled));
 
 async function runNode(
   context: Context,
   options: Invocation["options"],
-  log: ((line: string) => void) | undefined,
+  log: LogLine | undefined,
   signalled: Promise<unknown>,
 ): Promise<void> {
   const settings = await context.settings();
@@ -124,31 +103,6 @@ export function callLines(print: (line: string) => void, waitMs = quickMs): (cha
     // Show how the call ended, but not its output: that is meant for the agent.
     const preview = isError ? outcome.error : "";
     print(toolLine({ kind: "tool", ...call, isError, preview, ...(command ? { command } : {}) }));
-  };
-}
-
-/** Size above which a log file is rotated, in bytes. */
-const defaultMaxBytes = 5 * 1024 * 1024;
-
-/**
- * Returns a function that appends one line to a log file. A file above `maxBytes` is renamed to `{file}.1`, and that one to
- * `{file}.2`, the oldest one kept. Lines are lost when the disk is full.
- */
-export function openRotatingLog(file: string, maxBytes = defaultMaxBytes): (line: string) => void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  let bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  return (line) => {
-    try {
-      if (bytes >= maxBytes) {
-        if (statSync(`${file}.1`, { throwIfNoEntry: false })) renameSync(`${file}.1`, `${file}.2`);
-        renameSync(file, `${file}.1`);
-        bytes = 0;
-      }
-      appendFileSync(file, `${line}\n`, { mode: 0o600 });
-      bytes += Buffer.byteLength(line) + 1;
-    } catch {
-      // A failed log write cannot be logged.
-    }
   };
 }
 

@@ -4,7 +4,7 @@ import { configFolder } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure } from "../../app/failure.ts";
 import type { Invocation } from "../../app/options.ts";
-import { askHidden, readAll } from "../../app/questions.ts";
+import { readSecret } from "../../app/questions.ts";
 import { freeName } from "../../gateway/machine-token.ts";
 import { type ServersStatus, serversStatusName } from "../../node/mcp/servers-status.ts";
 import type { PreparedService, ServiceKind } from "../daemon/service-commands.ts";
@@ -63,7 +63,7 @@ async function nodeToken(context: Context, nodeId: string, token: string): Promi
 }
 
 async function askToken({ terminal }: Context): Promise<string> {
-  const token = terminal.stdin.isTTY ? await askHidden(terminal, "Token") : await readAll(terminal.stdin);
+  const token = await readSecret(terminal, "Token");
   if (token === "") throw new Failure("config", "no token was given; nothing was installed");
   return token;
 }

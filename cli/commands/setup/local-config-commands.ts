@@ -1,20 +1,23 @@
 import { resolve } from "node:path";
-import { type ConfigFile, fieldNames, readConfigFile, updateConfigFile } from "../../app/config-file.ts";
+import {
+  type ConfigFile,
+  fieldNames,
+  readConfigFile,
+  secretNames,
+  updateConfigFile,
+} from "../../app/config-file.ts";
 import { usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
-import { askHidden, readAll } from "../../app/questions.ts";
+import { readSecret } from "../../app/questions.ts";
 import { didYouMean } from "../../app/suggestion.ts";
 import { checkedNodeId } from "../node/node-settings.ts";
 import { checkedUrl } from "./init-command.ts";
-
-/** Settings that are masked when all settings are shown. */
-const secrets = ["gateway.token"];
 
 export const showLocalConfig: Action = async (context) => {
   const { file } = await context.settings();
   const config = await readConfigFile(file);
   const shown = settingsOf(config).map(
-    ([key, value]) => [key, secrets.includes(key) ? "***" : value] as const,
+    ([key, value]) => [key, secretNames.includes(key) ? "***" : value] as const,
   );
   const lines = shown.map(([key, value]) => `${key} = ${value}`);
   context.print(
@@ -34,13 +37,9 @@ export const setLocalConfig: Action = async (context, { args: [key = "", given] 
   checkKey(key);
   const { terminal } = context;
   const isAsked = given === undefined || given === "-";
-  const text = !isAsked
-    ? given
-    : terminal.stdin.isTTY
-      ? await askHidden(terminal, key)
-      : await readAll(terminal.stdin);
+  const text = isAsked ? await readSecret(terminal, key) : given;
   if (text === "") throw usage(`no value for ${key}; pass one, or send it on standard input`);
-  if (secrets.includes(key) && !isAsked)
+  if (secretNames.includes(key) && !isAsked)
     context.note(
       "gsv: a secret on the command line remains in the shell's history; use `-` to be asked for it",
     );
@@ -78,7 +77,7 @@ function checkKey(key: string): void {
 function checkedValue(key: string, value: string, cwd: string): string {
   if (key === "gateway.url") return checkedUrl(value);
   if (key === "node.id") return checkedNodeId(value);
-  if (key === "chat.cost_line" && value !== "on" && value !== "off")
-    throw usage(`chat.cost_line must be on or off, not ${value}`);
+  if (["chat.cost_line", "discord.rooms"].includes(key) && value !== "on" && value !== "off")
+    throw usage(`${key} must be on or off, not ${value}`);
   return key === "node.workspace" && !/^~(\/|$)/.test(value) ? resolve(cwd, value) : value;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openRotatingLog } from "../../../cli/commands/node/node-command.ts";
+import { openRotatingLog } from "../../../cli/commands/daemon/rotating-log.ts";
 import { newFolder } from "../../support/run/test-folders.ts";
 
 it("a log keeps the newest lines in three files of a bounded size, which only the user can read", () => {

@@ -36,8 +36,21 @@ export interface AnsweredInteraction {
   isExpired: boolean;
 }
 
+/** What the REST API shows of the gateway and of users' messages. */
+export interface GatewayState {
+  /** The gateway's address; empty while there is none. */
+  url: string;
+  /** Users' messages, oldest first. */
+  written: { id: string; channel_id: string; guild_id?: string }[];
+  /** Channels that are no direct messages. */
+  channels: Map<string, { type: number; name?: string; parent_id?: string }>;
+  /** The id of the next message. */
+  nextId(): string;
+}
+
 /** The state of the Discord server. */
 export interface DiscordState {
+  gateway: GatewayState;
   botToken: string;
   applicationId: string;
   interactions: Map<string, AnsweredInteraction>;
@@ -107,6 +120,9 @@ const routes: [RegExp, (call: PlatformCall, state: DiscordState, ...ids: string[
   [/^POST \/channels\/(\d+)\/messages$/, createMessage],
   [/^PATCH \/channels\/(\d+)\/messages\/(\d+)$/, editMessage],
   [/^POST \/channels\/(\d+)\/typing$/, showTyping],
+  [/^GET \/gateway\/bot$/, getGateway],
+  [/^GET \/channels\/(\d+)$/, getChannel],
+  [/^GET \/channels\/(\d+)\/messages$/, listMessages],
 ];
 
 export function answerDiscord(call: PlatformCall, state: DiscordState): PlatformReply {
@@ -212,6 +228,27 @@ function showTyping(call: PlatformCall, state: DiscordState, channel = ""): Plat
   return { status: 204 };
 }
 
+function getGateway(call: PlatformCall, state: DiscordState): PlatformReply {
+  const limit = { total: 1000, remaining: 999, reset_after: 1000, max_concurrency: 1 };
+  const body = { url: state.gateway.url, shards: 1, session_start_limit: limit };
+  return refuseBot(call, state, "") ?? { status: 200, body };
+}
+
+function getChannel(call: PlatformCall, state: DiscordState, channel = ""): PlatformReply {
+  const found = state.gateway.channels.get(channel) ?? { type: 1 };
+  return refuseBot(call, state, channel) ?? { status: 200, body: { id: channel, ...found } };
+}
+
+/** Up to `limit` messages after a known one, the newest first. Only events name the server. */
+function listMessages(call: PlatformCall, state: DiscordState, channel = ""): PlatformReply {
+  const { after = "0", limit = "50" } = call.query;
+  const later = state.gateway.written.filter(
+    (one) => one.channel_id === channel && BigInt(one.id) > BigInt(after),
+  );
+  const body = later.slice(0, Number(limit)).map(({ guild_id: _guild, ...message }) => message);
+  return refuseBot(call, state, channel) ?? { status: 200, body: body.reverse() };
+}
+
 function refuseBot(
   { headers }: PlatformCall,
   state: DiscordState,
@@ -276,9 +313,13 @@ function areRight(rows: DiscordRow[]): boolean {
   );
 }
 
+/** A new message's id; later messages have higher ones. */
+export function nextMessageId(): string {
+  return String(1_300_000_000_000_000_000n + BigInt(++lastMessage));
+}
+
 function newMessage(channel_id: string, written: Partial<Written>, flags: number): DiscordMessage {
-  const id = String(1_300_000_000_000_000_000n + BigInt(++lastMessage));
-  return { id, channel_id, content: "", attachments: [], ...written, flags };
+  return { id: nextMessageId(), channel_id, content: "", attachments: [], ...written, flags };
 }
 
 function fault(status: number, code: number, message: string): PlatformReply {

@@ -6,7 +6,7 @@ import {
   type WebhookReply,
 } from "../platform-server.ts";
 import { answerApplication, type DiscordApplication } from "./discord-application.ts";
-import { answerDiscord, type DiscordState, endCall } from "./discord-methods.ts";
+import { answerDiscord, type DiscordState, endCall, nextMessageId } from "./discord-methods.ts";
 import { newKeys, signDiscord } from "./discord-signature.ts";
 
 export interface DiscordServer extends PlatformServer, DiscordState {
@@ -31,6 +31,7 @@ export async function startDiscordServer(): Promise<DiscordServer> {
     applicationId: "198622483471925248",
     interactions: new Map(),
     messages: [],
+    gateway: { url: "", written: [], channels: new Map(), nextId: nextMessageId },
     nonces: new Map(),
     asked: [],
     told: [],

@@ -1,0 +1,176 @@
+import { expect, it } from "vitest";
+import { sendOutbound } from "../../cli/bridge/send-outbound.ts";
+import type { ModelRequest } from "../support/models/scripted-model.ts";
+import { until } from "../support/until.ts";
+import { bridgeHouse } from "./bridge-house.ts";
+
+const house = bridgeHouse();
+const annsDm = "5001";
+
+/** The newest text that the model got from a person. */
+function lastText({ turns }: ModelRequest): string {
+  return turns.findLast(({ role }) => role === "user")?.text ?? "";
+}
+
+/** The agent answers every text alike, and the text is recorded. */
+function echo(): void {
+  house.answer = (request) => {
+    house.asked.push(lastText(request));
+    return { text: "Heard." };
+  };
+}
+
+const posted = () => house.discord.messages.map(({ content }) => content);
+
+it("a direct message is answered as a reply to it", async () => {
+  echo();
+  house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  const id = house.gateway.write({ content: "hello" });
+  await until(() => posted().length > 0);
+  expect(house.asked).toEqual([expect.stringContaining("hello")]);
+  expect(
+    house.discord.calls.find(({ path }) => path.endsWith(`/channels/${annsDm}/messages`))?.body,
+  ).toMatchObject({
+    content: "Heard.",
+    message_reference: { message_id: id },
+  });
+});
+
+it("in a server only a message that mentions the bot, or answers it, is answered, and a thread is a conversation", async () => {
+  echo();
+  house.discord.gateway.channels.set("700", { type: 11, name: "plans", parent_id: "600" });
+  house.discord.gateway.channels.set("600", { type: 0, name: "general" });
+  house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  const bot = house.discord.applicationId;
+  const room = { guild_id: "1", channel_id: "600" };
+  house.gateway.write({ ...room, content: "not for you" });
+  house.gateway.write({ ...room, content: `<@${bot}> first`, mentions: [{ id: bot, username: "gsv" }] });
+  const answered = { content: "I said so", author: { id: bot, username: "gsv" } };
+  house.gateway.write({
+    ...{ ...room, channel_id: "700", content: "second", referenced_message: answered },
+    message_reference: { message_id: "9" },
+  });
+  await until(() => posted().length === 2);
+  expect(house.asked.join()).toContain("first");
+  expect(house.asked.join()).toContain("second");
+  expect(house.asked.join()).not.toContain("not for you");
+  expect(house.asked.join()).not.toContain(bot);
+  expect(new Set(house.discord.messages.map(({ channel_id }) => channel_id))).toEqual(
+    new Set(["600", "700"]),
+  );
+});
+
+it("messages of bots, its own among them, are not answered", async () => {
+  echo();
+  house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  const author = { id: "9", username: "other", bot: true };
+  house.gateway.write({ content: "beep", author });
+  house.gateway.write({ content: "hello" });
+  await until(() => posted().length > 0);
+  expect(house.asked).toHaveLength(1);
+});
+
+it("messages from the time without a connection are read afterwards, when the session goes on and when it has ended", async () => {
+  echo();
+  const first = house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  house.gateway.write({ content: "one" });
+  await until(() => posted().length === 1);
+  await first.stop();
+  house.gateway.write({ content: "two" });
+  const second = house.bridge();
+  await until(() => posted().length === 2);
+  expect(house.gateway.begun).toEqual(["identify", "resume"]);
+  await second.stop();
+  house.gateway.endSessions();
+  house.gateway.write({ content: "three" });
+  house.gateway.write({ content: "four" });
+  house.bridge();
+  await until(() => posted().length === 4);
+  expect(house.gateway.begun).toEqual(["identify", "resume", "refused", "identify"]);
+  expect(house.asked.map((text) => /one|two|three|four/.exec(text)?.[0])).toEqual([
+    "one",
+    "two",
+    "three",
+    "four",
+  ]);
+});
+
+it("a message from that time in a thread belongs to the thread", async () => {
+  let conversation = "";
+  house.answer = ({ turns }) => {
+    conversation = turns.map(({ text }) => text).join("\n");
+    return { text: "Heard." };
+  };
+  const bot = house.discord.applicationId;
+  house.discord.gateway.channels.set("700", { type: 11, name: "plans", parent_id: "600" });
+  const write = (content: string) =>
+    house.gateway.write({
+      ...{ guild_id: "1", channel_id: "700", content: `<@${bot}> ${content}` },
+      mentions: [{ id: bot, username: "gsv" }],
+    });
+  const first = house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  write("one");
+  await until(() => posted().length === 1);
+  await first.stop();
+  house.gateway.endSessions();
+  write("two");
+  house.bridge();
+  await until(() => posted().length === 2);
+  expect(conversation).toMatch(/one.*two/s);
+});
+
+it("a forwarded command is shown to the agent, and not obeyed", async () => {
+  echo();
+  house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  const snapshot = { message: { content: "/reset" } };
+  house.gateway.write({
+    content: "",
+    message_snapshots: [snapshot],
+    message_reference: { type: 1, message_id: "8" },
+  });
+  await until(() => posted().length > 0);
+  expect(posted()).toEqual(["Heard."]);
+  expect(house.asked.join()).toContain("/reset");
+});
+
+it("a token that Discord refuses ends the bridge with Discord's reason", async () => {
+  const { ended } = house.bridge({ botToken: "wrong" });
+  expect(await ended).toMatchObject({ message: expect.stringMatching(/^Discord refuses the bot: .*401/) });
+});
+
+it("a file of the agent is uploaded once", async () => {
+  const { discord, options } = house;
+  const account = {
+    ...{ accountId: "default", settings: { apiBaseUrl: discord.url } },
+    secrets: { botToken: options.botToken },
+  };
+  discord.files.set("/kept", { name: "plan.pdf", type: "application/pdf", bytes: Buffer.from("%PDF") });
+  const media = [{ type: "document" as const, mimeType: "application/pdf", filename: "plan.pdf", size: 4 }];
+  const outbound = {
+    ...{ channel: "discord", accountId: "default", peer: { kind: "dm" as const, id: annsDm } },
+    message: { id: "m#0", text: "", media: media.map((file) => ({ ...file, url: `${discord.url}/kept` })) },
+  };
+  const { signal } = new AbortController();
+  expect(await sendOutbound(account, outbound, signal)).toEqual({});
+  expect(await sendOutbound(account, outbound, signal)).toEqual({});
+  expect(discord.uploads.map(({ name, size }) => [name, size])).toEqual([["plan.pdf", 4]]);
+});
+
+it("a message that Discord refuses is reported with its reason", async () => {
+  echo();
+  house.discord.closed.add("5009");
+  house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  house.gateway.write({ content: "hello", channel_id: "5009" });
+  const failed = () =>
+    house.discord.calls.some(({ path, status }) => path.includes("5009") && status === 403);
+  await until(failed);
+  const table = house.dev.cloud.world.table;
+  await until(async () => (await table.query({ pk: "OUT#discord#default" })).length === 0);
+});
