@@ -82,6 +82,27 @@ describe("stored messages", () => {
     expect(new Set(later.map(({ key }) => key)).size).toBe(4);
   });
 
+  it("have the lines that their message recalled, and nothing else of its tail", () => {
+    const tail = [
+      "<gateway>\nNow: Friday, 2026-11-20 18:00",
+      "From earlier, perhaps of use; gsv__recall finds more:",
+      "- 2026-06-03, memory/2026-06-03.md, memory 0123456789abcdef: Bruno: no chicken",
+      "- 2026-06-03 10:00, telegram, user, message 1 of 0b9e2c3a: His vet, memory 0123456789abcdef: Eva",
+      "\n---\n\n## Long-Term Memory: added\n- Ada, memory 0123456789abcdef: drinks tea\n</gateway>",
+    ].join("\n");
+    const [entry, plain] = entriesOf([{ ...user("a", 1), tail } as UserMessage, user("b", 2)], false);
+    expect(entry).toMatchObject({
+      reminders: [
+        { about: "2026-06-03, memory/2026-06-03.md", memory: "0123456789abcdef", text: "Bruno: no chicken" },
+        {
+          about: "2026-06-03 10:00, telegram, user, message 1 of 0b9e2c3a",
+          text: "His vet, memory 0123456789abcdef: Eva",
+        },
+      ],
+    });
+    expect(plain).not.toHaveProperty("reminders");
+  });
+
   it("show a call without a result as running only while the session runs", () => {
     const messages = [user("a", 1), reply([call("c1")], 2)];
     expect(entriesOf(messages, true)[1]).toMatchObject({ state: "running" });

@@ -117,6 +117,42 @@ describe.skipIf(chromiumPath === undefined)("the memory view", inBrowser, () => 
     expect(await house.page.locator(".file .text").innerText()).toContain("Ada is allergic to nuts");
   });
 
+  it("leads from a line that a message or a call recalled to its place among the memories", async () => {
+    await owner.request("workspace.write", {
+      path: "memory/2026-06-03.md",
+      content: "- Bruno the dog must not eat chicken ‮\n- Max plays chess\n",
+    });
+    house.answer = ({ turns }) =>
+      turns.at(-1)?.text.startsWith("What can")
+        ? { toolCalls: [{ name: "gsv__recall", arguments: { queries: ["Bruno chicken"] } }] }
+        : { text: "No chicken." };
+    await house.signIn();
+    // A message waits 0.3 s for what it reminds of; the next one finds it read.
+    for (const [index, text] of ["Good morning", "What can Bruno not eat?"].entries()) {
+      await house.send(text);
+      await until(async () => (await house.replies()).length === index + 1, "it is answered");
+    }
+    await house.page.click("text=Recalled 1 line from earlier");
+    await house.page.click(".tool summary");
+    const lines = house.page.locator(".chat .recalled");
+    const shown = /Bruno the dog must not eat chicken ⟨U\+202E⟩\s+2026-06-03, memory\/2026-06-03.md/;
+    expect(await lines.allInnerTexts()).toEqual([expect.stringMatching(shown), expect.stringMatching(shown)]);
+    for (const place of [0, 1]) {
+      await lines.nth(place).getByRole("link").click();
+      await until(async () => (await rows().count()) === 1, "the memory is shown");
+      expect(await rows().locator("p.plain").innerText()).toContain("Bruno the dog");
+      await house.page.goBack();
+      await lines.first().waitFor();
+    }
+  });
+
+  it("says that a memory to which a line leads is gone", async () => {
+    await house.signIn("memory/line/0123456789abcdef/main");
+    await house.page.waitForSelector(".view [role=alert]");
+    await house.page.click(".tabs >> text=Memories");
+    await house.page.waitForSelector("text=Nothing remembered yet");
+  });
+
   it("executes nothing of hostile memories and files, and shows their text", async () => {
     const some = hostileTexts.filter((_, index) => index % 25 === 0 && index < 500);
     const lines = some.map((text, index) => `${index} ${text}`.replaceAll(/\s+/g, " ").trim());

@@ -9,6 +9,7 @@ import { EditBanner, editsLast } from "./edit-banner.tsx";
 import { EntryView } from "./entry-view.tsx";
 import type { FileSource } from "./message-files.tsx";
 import { useNewestFirst } from "./newest-first.ts";
+import { agentOf } from "./session-name.ts";
 
 /** How far from the newest entry a reader may be and still follows it, in pixels. */
 const followPixels = 80;
@@ -37,6 +38,7 @@ export function ChatView({
   const entries = view.entries.value;
   const drawn = useNewestFirst(view, entries);
   const asked = state.asked.value;
+  const agentId = agentOf(view.sessionKey.value);
   const newest = () => log.current?.scrollTo({ top: log.current.scrollHeight });
   // The writer of a message wants to see it.
   const written = entries.findLast((entry) => entry.kind === "user" && entry.unsent !== undefined)?.key;
@@ -64,7 +66,13 @@ export function ChatView({
           {!view.isLoaded.value && <p class="note">Loading the conversation…</p>}
           {isEmpty && <Empty draft={draft} />}
           {drawn.map((entry) => (
-            <EntryView key={view.shownKey(entry)} entry={entry} state={state} source={source} />
+            <EntryView
+              key={view.shownKey(entry)}
+              entry={entry}
+              state={state}
+              agentId={agentId}
+              source={source}
+            />
           ))}
           {view.waiting.value && <p class="note">{view.waiting.value}</p>}
           {isWriting && asked.length === 0 && (

@@ -5,20 +5,23 @@ import type { ConsoleState } from "../state/console-state.ts";
 import type { Entry, ReplyEntry, UserEntry } from "../state/entries.ts";
 import { markdown } from "./markdown.tsx";
 import { type FileSource, MessageFiles } from "./message-files.tsx";
+import { RecalledList } from "./recalled-list.tsx";
 import { StreamedMarkdown } from "./streamed-markdown.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
 interface EntryProps {
   entry: Entry;
   state: ConsoleState;
+  /** Whose conversation it is. */
+  agentId: string;
   source: FileSource;
 }
 
 /** One entry of a conversation. It is drawn again only when the entry has changed. */
-export const EntryView = memoized<EntryProps>(({ entry, state, source }) => {
+export const EntryView = memoized<EntryProps>(({ entry, state, agentId, source }) => {
   switch (entry.kind) {
     case "user":
-      return <UserMessage entry={entry} state={state} source={source} />;
+      return <UserMessage entry={entry} state={state} agentId={agentId} source={source} />;
     case "reply":
       return <Reply entry={entry} />;
     case "thinking":
@@ -29,7 +32,7 @@ export const EntryView = memoized<EntryProps>(({ entry, state, source }) => {
         </details>
       );
     case "tool":
-      return <ToolCard call={entry} source={source} />;
+      return <ToolCard call={entry} agentId={agentId} source={source} />;
     default:
       return (
         <p
@@ -51,8 +54,8 @@ const reports: Readonly<Record<string, string>> = {
   session: "another session",
 };
 
-function UserMessage({ entry, state, source }: EntryProps & { entry: UserEntry }) {
-  const { text, files, origin, at, unsent } = entry;
+function UserMessage({ entry, state, agentId, source }: EntryProps & { entry: UserEntry }) {
+  const { text, files, origin, at, unsent, reminders } = entry;
   const report = reports[origin];
   if (report !== undefined)
     return (
@@ -66,32 +69,42 @@ function UserMessage({ entry, state, source }: EntryProps & { entry: UserEntry }
       </details>
     );
   return (
-    <article class="mine" aria-label="You">
-      <div class={unsent ? "bubble unsent" : "bubble"}>
-        <MessageFiles files={files} source={source} />
-        {text !== "" && (
-          <p class="plain" dir="auto">
-            {text}
-          </p>
-        )}
-      </div>
-      <footer class="small">
-        {origin !== "client" && <span>{origin} · </span>}
-        {unsent === undefined && <time>{timeText(at)}</time>}
-        {origin === "client" && entry.seq !== undefined && (
-          <button
-            type="button"
-            class="quiet edit"
-            aria-label="Edit this message"
-            title="Edit it, and continue from there in a new session"
-            onClick={() => state.edit(entry)}
-          >
-            Edit
-          </button>
-        )}
-        {unsent && <Unsent {...unsent} runId={entry.runId ?? ""} state={state} />}
-      </footer>
-    </article>
+    <>
+      <article class="mine" aria-label="You">
+        <div class={unsent ? "bubble unsent" : "bubble"}>
+          <MessageFiles files={files} source={source} />
+          {text !== "" && (
+            <p class="plain" dir="auto">
+              {text}
+            </p>
+          )}
+        </div>
+        <footer class="small">
+          {origin !== "client" && <span>{origin} · </span>}
+          {unsent === undefined && <time>{timeText(at)}</time>}
+          {origin === "client" && entry.seq !== undefined && (
+            <button
+              type="button"
+              class="quiet edit"
+              aria-label="Edit this message"
+              title="Edit it, and continue from there in a new session"
+              onClick={() => state.edit(entry)}
+            >
+              Edit
+            </button>
+          )}
+          {unsent && <Unsent {...unsent} runId={entry.runId ?? ""} state={state} />}
+        </footer>
+      </article>
+      {reminders && (
+        <details class="thinking">
+          <summary>
+            Recalled {reminders.length} {reminders.length === 1 ? "line" : "lines"} from earlier
+          </summary>
+          <RecalledList lines={reminders} agentId={agentId} />
+        </details>
+      )}
+    </>
   );
 }
 

@@ -1,17 +1,27 @@
 import { durationText } from "../parts/durations.ts";
 import { Elapsed } from "../parts/elapsed.tsx";
 import type { ToolEntry } from "../state/entries.ts";
+import { foundLines } from "../state/recalled-lines.ts";
 import type { FileSource } from "./message-files.tsx";
 import { MessageFiles } from "./message-files.tsx";
+import { RecalledList } from "./recalled-list.tsx";
 import { argumentsLine, callText, showHidden } from "./shown-text.ts";
 
 const marks = { running: "…", ok: "✓", failed: "✗", lost: "–" } as const;
 const words = { running: "running", ok: "done", failed: "failed", lost: "no result" } as const;
 
+interface ToolCardProps {
+  call: ToolEntry;
+  /** Who called it. */
+  agentId: string;
+  source: FileSource;
+}
+
 /** A tool call: one line with its time and end; opened, its whole arguments and output. */
-export function ToolCard({ call, source }: { call: ToolEntry; source: FileSource }) {
+export function ToolCard({ call, agentId, source }: ToolCardProps) {
   const { tool, args, state, output, failure, durationMs, files } = call;
   const [node, name] = tool.includes("__") ? tool.split("__", 2) : ["", tool];
+  const recalled = foundLines(tool, output);
   return (
     <details class={`card tool ${state}`}>
       <summary>
@@ -35,7 +45,8 @@ export function ToolCard({ call, source }: { call: ToolEntry; source: FileSource
         </span>
       </summary>
       <pre dir="ltr">{callText({ args: (args ?? {}) as Record<string, unknown> })}</pre>
-      {output !== "" && (
+      {recalled && <RecalledList lines={recalled} agentId={agentId} />}
+      {!recalled && output !== "" && (
         <pre class="output" dir="ltr" tabIndex={0}>
           {output}
         </pre>

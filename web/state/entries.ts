@@ -5,6 +5,7 @@ import type {
   TextBlock,
   UserMessage,
 } from "../../shared/protocol/messages.ts";
+import { type RecalledLine, remindedLines } from "./recalled-lines.ts";
 
 /** A picture or file of a message: a stored object, or a file of this device. */
 export interface ShownFile {
@@ -33,6 +34,8 @@ export interface UserEntry extends OfEntry {
   runId?: string;
   /** Its number in the conversation, once it is stored. */
   seq?: number;
+  /** What the gateway reminded the agent of with it, once it is stored. */
+  reminders?: RecalledLine[];
   /**
    * Not accepted by the gateway yet: refused, or waiting for a connection, an earlier message, or its files. `uploaded`: the
    * share of these that is sent.
@@ -162,6 +165,7 @@ function closeTurn(entries: Entry[], dollars: number): void {
 function userEntry(message: UserMessage & { seq?: number }, id: string): UserEntry {
   const { origin } = message;
   const runId = origin?.channel === "client" ? origin.messageId : undefined;
+  const reminders = remindedLines(message);
   return {
     kind: "user",
     key: runId ?? id,
@@ -171,6 +175,7 @@ function userEntry(message: UserMessage & { seq?: number }, id: string): UserEnt
     origin: origin?.channel ?? "client",
     ...(runId ? { runId } : {}),
     ...(message.seq === undefined ? {} : { seq: message.seq }),
+    ...(reminders.length === 0 ? {} : { reminders }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { Fault } from "../parts/fault.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { addressOf, route } from "../routes.ts";
 import type { ConsoleState } from "../state/console-state.ts";
@@ -12,9 +13,10 @@ export default function MemoryView({ state }: { state: ConsoleState }) {
     Object.keys((await state.connection.request("heartbeat.status", {})).agents),
   );
   const all = agents.value.value ?? [];
-  const agentId = chosen.value ?? all[0];
-  const [tab, path] = route.value.parts;
+  const [tab, name, named] = route.value.parts;
   const isFiles = tab === "files";
+  const lineId = tab === "line" ? name : undefined;
+  const agentId = chosen.value ?? named ?? all[0];
   return (
     <>
       <div class="memory-head">
@@ -40,11 +42,25 @@ export default function MemoryView({ state }: { state: ConsoleState }) {
           </select>
         )}
       </div>
-      {isFiles ? (
-        <MemoryFiles key={agentId} state={state} agentId={agentId} path={path} />
-      ) : (
-        <MemoryList key={agentId} state={state} agentId={agentId} />
-      )}
+      {isFiles && <MemoryFiles key={agentId} state={state} agentId={agentId} path={name} />}
+      {lineId && <NamedMemory key={lineId} state={state} agentId={agentId} id={lineId} />}
+      {!isFiles && !lineId && <MemoryList key={agentId} state={state} agentId={agentId} words="" />}
     </>
   );
+}
+
+interface NamedProps {
+  state: ConsoleState;
+  agentId: string | undefined;
+  id: string;
+}
+
+/** The memories that are like one, which is the first: a line in a conversation leads to it. */
+function NamedMemory({ state, agentId, id }: NamedProps) {
+  const { value, fault, reload } = useAnswer(state, () =>
+    state.connection.request("memory.why", { agentId, id }),
+  );
+  const memory = value.value?.memory;
+  if (memory) return <MemoryList state={state} agentId={agentId} words={memory.text} />;
+  return <Fault text={fault.value} retry={reload} />;
 }

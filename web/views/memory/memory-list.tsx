@@ -17,10 +17,17 @@ import { MemoryRow } from "./memory-row.tsx";
 /** Memories that are shown first, and the most that the gateway lists. */
 const shown = { first: 100, max: 1000 };
 
+interface ListProps {
+  state: ConsoleState;
+  agentId: string | undefined;
+  /** The question with which it begins. */
+  words: string;
+}
+
 /** The memories of an agent, newest first, or those that match a question. */
-export function MemoryList({ state, agentId }: { state: ConsoleState; agentId: string | undefined }) {
+export function MemoryList({ state, agentId, words }: ListProps) {
   const { connection } = state;
-  const query = useSignal("");
+  const query = useSignal(words);
   const limit = useSignal(shown.first);
   const change = useSignal<Change | undefined>(undefined);
   const list = useAnswer(
@@ -38,6 +45,7 @@ export function MemoryList({ state, agentId }: { state: ConsoleState; agentId: s
   return (
     <>
       <MemorySearch
+        asked={words}
         onAsked={(text) => {
           query.value = text;
         }}
@@ -77,8 +85,8 @@ export function MemoryList({ state, agentId }: { state: ConsoleState; agentId: s
   );
 }
 
-function MemorySearch({ onAsked }: { onAsked: (query: string) => void }) {
-  const words = useSignal("");
+function MemorySearch({ asked, onAsked }: { asked: string; onAsked: (query: string) => void }) {
+  const words = useSignal(asked);
   return (
     <form
       class="search"

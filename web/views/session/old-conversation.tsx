@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { EntryView } from "../../chat/entry-view.tsx";
+import { agentOf } from "../../chat/session-name.ts";
 import { timeText } from "../../parts/durations.ts";
 import { Fault } from "../../parts/fault.tsx";
 import { useAction } from "../../parts/use-action.ts";
@@ -38,7 +39,13 @@ export function OldConversation({ state, sessionKey, sessionId }: Named) {
         write in it.
       </p>
       {entriesOf(messages, false).map((entry) => (
-        <EntryView key={entry.key} entry={entry} state={state} source={noFiles} />
+        <EntryView
+          key={entry.key}
+          entry={entry}
+          state={state}
+          agentId={agentOf(sessionKey)}
+          source={noFiles}
+        />
       ))}
       {action.isBusy.value && <p class="note">Loading…</p>}
       {read.value?.next !== undefined && !action.isBusy.value && (
