@@ -313,8 +313,9 @@ export type Delivered = { ok: true } | { ok: false; reason: string };
 /** Delivers messages to channels. */
 export interface ChannelSender {
   /**
-   * Sends a text to an origin, split at the platform's limit, and then a file. `id` names the delivery: a
-   * retry with the same id skips parts that were already sent. A failure is returned, not thrown.
+   * Sends a text to an origin, split at the platform's limit, and then a file. Of a text beyond four messages a file
+   * `answer.md` replaces the end. `id` names the delivery: a retry with the same id skips parts that were already sent. A
+   * failure is returned, not thrown.
    */
   deliver(origin: ChannelOrigin, id: string, text: OutboundText, file?: OutboundFile): Promise<Delivered>;
   /** Like `deliver`, for a question in the channel's form. It must fit into one message if the channel has buttons. */

@@ -1,4 +1,5 @@
-import type { ChannelOrigin } from "../../shared/channels/channel.ts";
+import type { ChannelOrigin, Channels } from "../../shared/channels/channel.ts";
+import { channels } from "../../shared/channels/channels.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
 import type { Secrets, Table } from "../../shared/world/world.ts";
 import { startTelegramServer, type TelegramServer } from "../support/platforms/telegram/telegram-server.ts";
@@ -56,5 +57,25 @@ export function deathAt(index: number, moment: "before" | "after"): Around {
     const result = await go();
     if (isHere) throw new Error("the process died");
     return result;
+  };
+}
+
+/** A table and channels whose writes and sends on Telegram are steps of a run. */
+export function watched(table: Table, around: Around): { table: Table; over: Channels } {
+  const telegram = channels.telegram!;
+  const over: Channels = {
+    telegram: {
+      ...telegram,
+      send: (...args) => around("send", () => telegram.send(...args)),
+      sendFile: (...args) => around("send", () => telegram.sendFile!(...args)),
+    },
+  };
+  return {
+    table: {
+      ...table,
+      put: (...args: Parameters<Table["put"]>) => around("put", () => table.put(...args)),
+      update: (...args: Parameters<Table["update"]>) => around("update", () => table.update(...args)),
+    },
+    over,
   };
 }

@@ -38,6 +38,22 @@ describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
     expect(platform.answers().join("\n\n")).toBe(paragraphs.join("\n\n"));
   });
 
+  it("delivers an answer of more than four parts as its beginning and a file with all of it", async () => {
+    const words = Array.from({ length: platform.maxText }, (_, i) => `word${i}`);
+    const text = `**${words.slice(0, 20).join(" ")}** ünd\n\n${words.slice(20).join(" ")}`;
+    bench.reply = { text };
+    await answer(platform.direct("hello"));
+    expect(platform.answers()).toHaveLength(3);
+    const shown = platform
+      .answers()
+      .join(" ")
+      .match(/word\d+/g);
+    expect(shown).toEqual(words.slice(0, shown?.length));
+    const [file, ...more] = platform.received();
+    expect([file?.name, more]).toEqual(["answer.md", []]);
+    expect(Buffer.from(await file!.arrayBuffer()).toString()).toBe(text);
+  });
+
   it("may refuse an answer: that is logged with its reason, and the next one is delivered", async () => {
     platform.refuse("never");
     await answer(platform.direct("hello"));

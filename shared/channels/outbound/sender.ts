@@ -21,6 +21,7 @@ import {
   type TextForm,
 } from "../channel.ts";
 import { channels as allChannels } from "../channels.ts";
+import { type Divided, withAnswerFile } from "./answer-file.ts";
 import type { Rendered } from "./leaves.ts";
 import { messageTexts } from "./message-texts.ts";
 import { findTarget, type Target } from "./target.ts";
@@ -78,12 +79,9 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
       if (!target.ok) return target;
       if (file && !target.channel.sendFile)
         return { ok: false, reason: `${origin.channel} accepts no files` };
-      const texts = await messageTexts(target.channel, text);
-      for (const [part, toSend] of partsOf(target, origin, id, { texts, file }).entries()) {
-        const delivered = await deliverPart(tools, target, { deliveryId: id, part }, toSend);
-        if (!delivered.ok) return delivered;
-      }
-      return { ok: true };
+      const messages = await messageTexts(target.channel, text);
+      const divided = withAnswerFile(target.channel, text, messages);
+      return deliverParts(tools, target, id, partsOf(target, origin, id, divided, file));
     },
     async ask(origin, id, question) {
       const target = await findTarget(tools, origin);
@@ -124,25 +122,55 @@ interface Part {
   to?: ChannelAddress & { peer: Destination["peer"] };
 }
 
+/** A part of a delivery. `otherwise`: sent in its place if it cannot be delivered. */
+interface NumberedPart extends Part {
+  number: number;
+  otherwise?: readonly NumberedPart[];
+}
+
 /** The parts of a delivery. The first part is the reply to the inbound message. */
 function partsOf(
   { channel, account }: Target,
   origin: ChannelOrigin,
   id: string,
-  { texts, file }: { texts: readonly Rendered[]; file: OutboundFile | undefined },
-): Part[] {
-  const to = (part: number) => destinationOf(origin, id, part);
-  const parts: Part[] = texts.map((rendered, part) => ({
-    send: () => channel.send(account, { ...to(part), ...rendered }),
+  { texts, file: answer, rest }: Divided,
+  file: OutboundFile | undefined,
+): NumberedPart[] {
+  const textPart = (rendered: Rendered, number: number): NumberedPart => ({
+    number,
+    send: () => channel.send(account, { ...destinationOf(origin, id, number), ...rendered }),
     timeoutMs: sendTimeoutMs,
-  }));
+  });
   const { sendFile } = channel;
-  if (file && sendFile)
-    parts.push({
-      send: () => sendFile(account, { ...to(texts.length), file }),
-      timeoutMs: sendFileTimeoutMs,
-    });
-  return parts;
+  const filePart = (toSend: OutboundFile | undefined, number: number): NumberedPart[] => {
+    if (!toSend || !sendFile) return [];
+    const send = () => sendFile(account, { ...destinationOf(origin, id, number), file: toSend });
+    return [{ number, send, timeoutMs: sendFileTimeoutMs }];
+  };
+  const answerAt = texts.length;
+  const otherwise = rest.map((rendered, index) => textPart(rendered, answerAt + 1 + index));
+  const answerPart = filePart(answer, answerAt).map((part) => ({ ...part, otherwise }));
+  return [
+    ...texts.map(textPart),
+    ...answerPart,
+    ...filePart(file, answerAt + answerPart.length + rest.length),
+  ];
+}
+
+/** Delivers parts in order, up to the first that cannot be delivered. */
+async function deliverParts(
+  tools: Tools,
+  target: Target,
+  deliveryId: string,
+  parts: readonly NumberedPart[],
+): Promise<Delivered> {
+  for (const part of parts) {
+    const delivered = await deliverPart(tools, target, { deliveryId, part: part.number }, part);
+    if (delivered.ok) continue;
+    const instead = part.otherwise && (await deliverParts(tools, target, deliveryId, part.otherwise));
+    if (!instead?.ok) return instead ?? delivered;
+  }
+  return { ok: true };
 }
 
 function destinationOf(

@@ -3,7 +3,7 @@ import type { ChannelSender, Channels } from "../../../shared/channels/channel.t
 import { channels } from "../../../shared/channels/channels.ts";
 import { createChannelSender } from "../../../shared/channels/outbound/sender.ts";
 import type { Table } from "../../../shared/world/world.ts";
-import { type Around, type ChannelState, deathAt, originOf, startChannels } from "../fixture.ts";
+import { type ChannelState, deathAt, originOf, startChannels, watched } from "../fixture.ts";
 
 let on: ChannelState;
 let clock: number;
@@ -26,6 +26,7 @@ beforeEach(() => {
   id = `delivery-${++deliveries}`;
   on.telegram.calls.length = 0;
   on.telegram.sent.length = 0;
+  on.telegram.uploads.length = 0;
   lines = [];
   vi.spyOn(process.stdout, "write").mockImplementation((line) => lines.push(JSON.parse(String(line))) > 0);
 });
@@ -328,7 +329,7 @@ describe("the typing indicator", () => {
 /** The writes and sends of a run, in order. */
 async function stepsOf(run: (table: Table, over: Channels) => Promise<unknown>): Promise<string[]> {
   const steps: string[] = [];
-  const { table, over } = watched(async (step, go) => {
+  const { table, over } = watched(on.table, async (step, go) => {
     steps.push(step);
     return go();
   });
@@ -336,20 +337,4 @@ async function stepsOf(run: (table: Table, over: Channels) => Promise<unknown>):
   return steps;
 }
 
-const dieAt = (index: number, moment: "before" | "after") => watched(deathAt(index, moment));
-
-function watched(around: Around) {
-  const { table } = on;
-  const telegram = channels.telegram!;
-  const over: Channels = {
-    telegram: { ...telegram, send: (...args) => around("send", () => telegram.send(...args)) },
-  };
-  return {
-    table: {
-      ...table,
-      put: (...args: Parameters<Table["put"]>) => around("put", () => table.put(...args)),
-      update: (...args: Parameters<Table["update"]>) => around("update", () => table.update(...args)),
-    },
-    over,
-  };
-}
+const dieAt = (index: number, moment: "before" | "after") => watched(on.table, deathAt(index, moment));
