@@ -54,8 +54,11 @@ const forward = v.object({
   parts: v.pipe(v.array(leafPart), v.maxLength(100)),
 });
 
+/** The other parts replace what the message with this id contained. `at`: when it was edited, epoch ms: a later edit has a later time. */
+const edit = v.object({ kind: v.literal("edit"), at: v.pipe(v.number(), v.integer(), v.minValue(1)) });
+
 /** A part of a bridge's message. */
-export const contentPart = v.variant("kind", [...leaf, forward]);
+export const contentPart = v.variant("kind", [...leaf, forward, edit]);
 
 export type LeafPart = v.InferOutput<typeof leafPart>;
 export type WirePart = v.InferOutput<typeof contentPart>;

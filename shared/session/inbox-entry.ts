@@ -139,6 +139,14 @@ export interface HeartbeatTask {
   to?: Extract<Origin, { kind: "channel" }>;
 }
 
+/** Which edit of which message an entry contains. */
+export interface Correction {
+  /** The id of the message's own entry. */
+  of: string;
+  /** Epoch ms, greater for a later edit. */
+  at: number;
+}
+
 /**
  * An item of a session's inbox. A retry has the same id and is dropped; a message's id is also its run's id.
  */
@@ -156,6 +164,8 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
         keepsAnswer?: true;
         /** Whose words the text contains, besides those of the owner or the sender. Absent in earlier versions. */
         origins?: string[];
+        /** The text is the newest one of the message with the id `of`, from its edit at `at` (epoch ms). */
+        correction?: Correction;
       }
     /** `via`: the source of the request, which decides the shape of the answer. `private`: the next conversation is. */
     | { kind: "reset"; via: "command" | "method" | "policy"; private?: true }

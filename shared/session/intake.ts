@@ -7,8 +7,17 @@ import { type Directives, parseDirectives } from "./commands/directives.ts";
 import { directiveRefusal } from "./commands/guest-rights.ts";
 import { effectiveModel } from "./commands/model-choice.ts";
 import { parseCommand } from "./commands/parse-command.ts";
+import { correctEntry, type MessageEntry } from "./correct-entry.ts";
 import { appendEntry } from "./inbox.ts";
-import type { Configured, InboxEntry, Origin, RemoteMedia, Writer } from "./inbox-entry.ts";
+import type {
+  Configured,
+  Correction,
+  InboxEntry,
+  Origin,
+  Overrides,
+  RemoteMedia,
+  Writer,
+} from "./inbox-entry.ts";
 import { readSession } from "./sessions.ts";
 import { isLeased, needsAgent, type SessionState } from "./state.ts";
 
@@ -68,8 +77,7 @@ export async function submitMessage(
   }
   const found = await directivesOf(intake, sessionKey, incoming.text);
   const directives = found && describeDirectives(found);
-  if (incoming.writer.role === "guest" && (directives?.model ?? directives?.thinkLevel) !== undefined)
-    return { status: "directive-only", response: directiveRefusal };
+  if (isRefused(incoming, found)) return { status: "directive-only", response: directiveRefusal };
   const response = found?.status ? await statusText(intake, sessionKey) : undefined;
   const { media = [], attachments = [], shown } = incoming;
   if (found && found.text === "" && !shown && media.length + attachments.length === 0) {
@@ -79,20 +87,9 @@ export async function submitMessage(
       directives,
     };
   }
-  const text = [incoming.envelope, found?.text ?? incoming.text, shown].filter((line) => line).join("\n");
-  if (text.trim() === "" && media.length + attachments.length === 0)
+  const entry = messageEntry(intake, incoming, found?.text ?? incoming.text, found?.overrides);
+  if (entry.text.trim() === "" && media.length + attachments.length === 0)
     throw new PeerError(code.badRequest, "message: is empty; write a text or attach a file");
-  const entry: InboxEntry = {
-    ...entryBase(intake, incoming),
-    origin: answeredAt(incoming.origin),
-    kind: "message",
-    text,
-    ...(media.length > 0 ? { media: [...media] } : {}),
-    ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
-    ...(found ? { overrides: found.overrides } : {}),
-    ...(incoming.keepsAnswer ? { keepsAnswer: true } : {}),
-    ...(incoming.origins ? { origins: incoming.origins } : {}),
-  };
   const { queued } = await submitEntry(intake, sessionKey, entry);
   return {
     status: "started",
@@ -100,6 +97,56 @@ export async function submitMessage(
     ...(queued ? { queued } : {}),
     ...(directives ? { directives } : {}),
     ...(response ? { response } : {}),
+  };
+}
+
+/**
+ * Accepts the edit of a message (`correctEntry`). It executes no command. A guest's directives are left out.
+ * @param edit the edit with an id of its own
+ * @param isKnown whether the session has accepted the message
+ * @returns whether the entry of the message, or of an earlier edit, was replaced
+ */
+export async function submitEdit(
+  intake: Intake,
+  sessionKey: string,
+  edit: Incoming,
+  correction: Correction,
+  isKnown: boolean,
+): Promise<{ replaced: boolean }> {
+  const found = await directivesOf(intake, sessionKey, edit.text);
+  const text = found?.text ?? edit.text;
+  const overrides = isRefused(edit, found) ? {} : found?.overrides;
+  const plain = { ...messageEntry(intake, edit, text, overrides), correction };
+  const marked = { ...plain, ...messageEntry(intake, edit, `[corrected] ${text}`, overrides) };
+  if (isKnown && (await correctEntry(intake.table, sessionKey, plain, marked, intake.now())))
+    return { replaced: true };
+  await submitEntry(intake, sessionKey, isKnown ? marked : plain);
+  return { replaced: false };
+}
+
+/** Whether the writer may not use the directives of a message. */
+function isRefused({ writer }: Pick<Incoming, "writer">, found: Directives | undefined): boolean {
+  const { model, thinkingLevel } = found?.overrides ?? {};
+  return writer.role === "guest" && (model ?? thinkingLevel) !== undefined;
+}
+
+function messageEntry(
+  intake: Intake,
+  incoming: Incoming,
+  text: string,
+  overrides: Overrides | undefined,
+): MessageEntry {
+  const { envelope, media = [], attachments = [], shown } = incoming;
+  return {
+    ...entryBase(intake, incoming),
+    origin: answeredAt(incoming.origin),
+    kind: "message",
+    text: [envelope, text, shown].filter((line) => line).join("\n"),
+    ...(media.length > 0 ? { media: [...media] } : {}),
+    ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
+    ...(overrides ? { overrides } : {}),
+    ...(incoming.keepsAnswer ? { keepsAnswer: true } : {}),
+    ...(incoming.origins ? { origins: incoming.origins } : {}),
   };
 }
 

@@ -4,7 +4,7 @@ import { createWebhookHandler } from "../../functions/webhook/webhook-handler.ts
 import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { type ChannelState, startChannels, webhookSecret } from "../channels/fixture.ts";
-import { textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
+import { eventIdOf, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 
 const woken: string[] = [];
 const lines: string[] = [];
@@ -37,7 +37,7 @@ describe("the webhook function", () => {
     expect(await on.telegram.deliver(update, to)).toEqual({ status: 200, text: "{}" });
     expect(woken).toEqual(["agent:main:main"]);
     const session = await readSession(on.table, "agent:main:main");
-    expect(session?.inbox.map(({ id }) => id)).toEqual([`telegram:default:${update.update_id}`]);
+    expect(session?.inbox.map(({ id }) => id)).toEqual([`telegram:default:${eventIdOf(update)}`]);
   });
 
   it("answers 500 without a reason after an internal error", async () => {

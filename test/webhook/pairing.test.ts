@@ -12,7 +12,7 @@ import {
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Around, deathAt } from "../channels/fixture.ts";
-import { groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
+import { eventIdOf, groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const guestOf = (id: string) => `agent:main:telegram:guest:${id}`;
@@ -102,7 +102,7 @@ describe("an approval", () => {
     expect(await allowed()).toEqual([ann.senderId]);
     expect(await on.inbox(guest)).toMatchObject([
       {
-        id: `telegram:default:${update.update_id}`,
+        id: `telegram:default:${eventIdOf(update)}`,
         text: "[telegram · 2026-05-28 20:26]\nhello",
         origin: { channel: "telegram", peer: { id: ann.senderId }, replyToId: "77" },
       },

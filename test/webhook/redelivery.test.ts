@@ -6,7 +6,11 @@ import { metaKey } from "../../shared/session/state.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Around, deathAt } from "../channels/fixture.ts";
-import { type TelegramUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
+import {
+  eventIdOf,
+  type TelegramUpdate,
+  textUpdate,
+} from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const main = "agent:main:main";
@@ -19,8 +23,8 @@ beforeEach(async () => {
 });
 afterEach(() => on.close());
 
-const receipt = ({ update_id }: TelegramUpdate) =>
-  on.table.get({ pk: `RX#telegram#default#${update_id}`, sk: "RECEIPT" });
+const receipt = (update: TelegramUpdate) =>
+  on.table.get({ pk: `RX#telegram#default#${eventIdOf(update)}`, sk: "RECEIPT" });
 const five = (update: TelegramUpdate) => Promise.all(Array.from({ length: 5 }, () => on.deliver(update)));
 
 describe("the same update, delivered again and again", () => {
@@ -66,13 +70,13 @@ describe("the same update, delivered again and again", () => {
       apiBaseUrl: on.telegram.url,
     });
     on.webhook = on.build({ now: () => clock });
-    await on.deliver(textUpdate("hello", { updateId: 1 }));
-    await on.deliver(textUpdate("hello", { updateId: 2 }));
-    await on.deliver(textUpdate("hello", { updateId: 1 }), "of-the-second", "second");
+    await on.deliver(textUpdate("hello", { messageId: 1 }));
+    await on.deliver(textUpdate("hello", { messageId: 2 }));
+    await on.deliver(textUpdate("hello", { messageId: 1 }), "of-the-second", "second");
     expect((await on.inbox(main)).map(({ id }) => id)).toEqual([
-      "telegram:default:1",
-      "telegram:default:2",
-      "telegram:second:1",
+      "telegram:default:5001002003:1",
+      "telegram:default:5001002003:2",
+      "telegram:second:5001002003:1",
     ]);
   });
 });
@@ -91,20 +95,20 @@ describe("a fault during an intake", () => {
   });
 
   it("after a command does not repeat the command: a stop never ends the next run", async () => {
-    await on.deliver(textUpdate("hello", { updateId: 1 }));
-    const update = textUpdate("/stop", { updateId: 2 });
+    await on.deliver(textUpdate("hello", { messageId: 1 }));
+    const update = textUpdate("/stop", { messageId: 2 });
     on.webhook = watched(deathBefore("send"));
     expect(await on.deliver(update)).toBe(500);
     const stopped = await readSession(on.table, main);
-    expect(stopped?.stop).toBe("telegram:default:1");
+    expect(stopped?.stop).toBe("telegram:default:5001002003:1");
     // The agent ends that run, and starts the next one.
     await on.table.update(metaKey(main), [remove("stop"), set("inbox", [])]);
-    await on.deliver(textUpdate("and now?", { updateId: 3 }));
+    await on.deliver(textUpdate("and now?", { messageId: 3 }));
     clock += 30_000;
     on.webhook = on.build({ now: () => clock });
     expect(await on.deliver(update)).toBe(200);
     expect((await readSession(on.table, main))?.stop).toBeUndefined();
-    expect(on.telegram.sent.at(-1)?.text).toBe("Stopped run telegram:default:1.");
+    expect(on.telegram.sent.at(-1)?.text).toBe("Stopped run telegram:default:5001002003:1.");
   });
 
   it("at any step, before or after it, loses nothing and doubles nothing", async () => {

@@ -51,7 +51,7 @@ describe("Slack", () => {
     expect(await deliver(event)).toBe(200);
     expect(await on.inbox(main)).toMatchObject([
       {
-        id: `slack:default:${event.event_id}`,
+        id: "slack:default:D024BE91L:1780000000.000100",
         text: "[slack · 2026-05-28 20:26]\nwhat is 1 < 2?",
         origin: { channel: "slack", accountId: "default", peer: { kind: "dm", id: "D024BE91L" } },
       },
@@ -196,7 +196,7 @@ describe("Slack", () => {
     vi.spyOn(process.stdout, "write").mockImplementation((line) => lines.push(String(line)) > 0);
     const event = directMessage("a private word");
     await deliver(event);
-    await deliver({ ...event, event_id: "Ev2", event: { ...event.event, text: "/status" } });
+    await deliver({ ...event, event: { ...event.event, ts: "1780000009.000000", text: "/status" } });
     const log = lines.join("");
     expect(log).toContain('"senderId":"U061F7AUR"');
     const { "x-slack-signature": signature } = slack.sign(event).headers;

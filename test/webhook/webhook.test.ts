@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Table } from "../../shared/world/world.ts";
 import { webhookSecret } from "../channels/fixture.ts";
-import { groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
+import { eventIdOf, groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const main = "agent:main:main";
@@ -164,7 +164,7 @@ describe("a message of Telegram", () => {
     expect(await on.deliver(update)).toBe(200);
     expect(await on.inbox(main)).toEqual([
       {
-        id: `telegram:default:${update.update_id}`,
+        id: `telegram:default:${eventIdOf(update)}`,
         at: expect.any(Number),
         kind: "message",
         text: "[telegram · 2026-05-28 20:26]\nhello\nthere",

@@ -61,7 +61,10 @@ function replyOf(outcome: InboundOutcome, text: string): InboundResult {
       return { status: "directive-only", sessionKey: outcome.sessionKey, ...responseOf(outcome.answer) };
     case "started":
       return { status: "started", sessionKey: outcome.sessionKey };
+    case "corrected":
+      return { status: "started", sessionKey: outcome.sessionKey };
     case "duplicate":
+    case "unchanged":
       return { status: "started", duplicate: true };
     case "pending_pairing":
       return { status: "pending_pairing", senderId: outcome.senderId };

@@ -16,6 +16,8 @@ export interface Content {
   /** The message that the sender answers. */
   replyToId?: string;
   replyToText?: string;
+  /** The content replaces that of a message that was sent before. Epoch ms, greater for a later edit. */
+  editedAt?: number;
 }
 
 /** Who sent a message: nobody is a stranger to themselves. */
@@ -31,6 +33,7 @@ export function contentOf(parts: readonly Part[], by: WrittenBy): Content | unde
   const attachments = mediaIn(parts);
   const origins = joinOrigins(parts.flatMap((part) => originsOf(part, by)));
   const [answered] = parts.flatMap((part) => (part.kind === "quote" && part.of !== undefined ? [part] : []));
+  const edit = parts.find((part) => part.kind === "edit");
   if (text === "" && shown === "" && attachments.length === 0) return undefined;
   return {
     text,
@@ -39,6 +42,7 @@ export function contentOf(parts: readonly Part[], by: WrittenBy): Content | unde
     ...(attachments.length > 0 ? { attachments } : {}),
     ...(answered?.of === undefined ? {} : { replyToId: answered.of }),
     ...(answered?.text ? { replyToText: answered.text } : {}),
+    ...(edit ? { editedAt: edit.at } : {}),
   };
 }
 
@@ -77,6 +81,7 @@ function mediaIn(parts: readonly Part[]): RemoteMedia[] {
 const renderers: { [K in Kind]: (part: PartOf<K>) => string | undefined } = {
   text: () => undefined,
   media: () => undefined,
+  edit: () => undefined,
   quote: ({ of, text, by, in: place }) =>
     of === undefined
       ? block(words("quote", by && `from ${by}`, place && `in ${place}`), undefined, text)

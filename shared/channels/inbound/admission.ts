@@ -54,6 +54,9 @@ export async function admit(
   let reason = await decide(false);
   // The sender may just have been approved: read the newest configuration.
   if (reason !== undefined && reason !== "not mentioned") reason = await decide(true);
+  // An edit asks for no access.
+  if (reason === "pairing" && message.editedAt !== undefined)
+    return { status: "blocked", reason: "allowlist" };
   if (reason === "pairing") {
     const asked = await openRequest(table, address, message, now());
     if (asked.state === "waiting") return { status: "waiting" };

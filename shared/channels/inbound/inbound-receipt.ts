@@ -1,6 +1,7 @@
-import { absent, any, append, below, set, setIfAbsent } from "../../world/expression.ts";
-import { type Key, succeeds, type Table } from "../../world/world.ts";
-import type { ChannelAddress } from "../channel.ts";
+import { createHash } from "node:crypto";
+import { absent, any, append, atMost, below, set, setIfAbsent } from "../../world/expression.ts";
+import { type Item, type Key, succeeds, type Table } from "../../world/world.ts";
+import type { ChannelAddress, InboundMessage } from "../channel.ts";
 
 /**
  * TTL of a receipt, in seconds: WhatsApp redelivers failed events for a week, other platforms for at most a
@@ -29,6 +30,26 @@ export interface Receipt {
   isRepeated: boolean;
   sessionKeys: string[];
   answer?: string;
+  /** The digest of the words that were handled last (`wordsDigest`). */
+  words?: string;
+  /** The time of the newest edit that was handled. */
+  editedAt?: number;
+}
+
+/** The words and files of a message. An edit that changes nothing else, such as a preview, asks the same question. */
+function wordsDigest({ text, attachments = [], enclosed = [] }: Words): string {
+  const files = attachments.map(({ source: _, ...file }) => file);
+  return createHash("sha256")
+    .update(JSON.stringify([text, files, enclosed]))
+    .digest("base64url")
+    .slice(0, 22);
+}
+
+type Words = Pick<InboundMessage, "text" | "attachments" | "enclosed" | "editedAt">;
+
+/** Whether an edit asks what was handled last. */
+export function isUnchanged(message: Words, { words }: Pick<Receipt, "words">): boolean {
+  return wordsDigest(message) === words;
 }
 
 /**
@@ -36,19 +57,24 @@ export interface Receipt {
  * again, so the caller's work must be idempotent.
  * @param sessionKey the session that this attempt will probably append it to
  * @param now epoch ms
+ * @param message the event's, or its edit
  */
 export async function openReceipt(
   table: Table,
   event: EventId,
   sessionKey: string,
   now: number,
+  message: Words,
 ): Promise<Receipt> {
   const key = receiptKey(event);
   const seconds = Math.floor(now / 1000);
   const isNew = any(absent("pk"), below("expiresAt", seconds));
   const sessionKeys = [sessionKey];
-  const receipt = { ...key, state: "pending", sessionKeys, expiresAt: seconds + keptSeconds };
-  if (await succeeds(table.put(receipt, isNew))) return { isDone: false, isRepeated: false, sessionKeys };
+  const edited: Item = message.editedAt === undefined ? {} : { editedAt: message.editedAt };
+  const words = wordsDigest(message);
+  const receipt: Item = { state: "pending", sessionKeys, words, expiresAt: seconds + keptSeconds, ...edited };
+  if (await succeeds(table.put({ ...receipt, ...key }, isNew)))
+    return { isDone: false, isRepeated: false, sessionKeys };
   const found = await table.get(key);
   return {
     isDone: found?.state === "done",
@@ -56,6 +82,8 @@ export async function openReceipt(
     // The previous release recorded none.
     sessionKeys: (found?.sessionKeys as string[] | undefined) ?? [],
     ...(found?.answer === undefined ? {} : { answer: String(found.answer) }),
+    ...(found?.words === undefined ? {} : { words: String(found.words) }),
+    ...(found?.editedAt === undefined ? {} : { editedAt: Number(found.editedAt) }),
   };
 }
 
@@ -71,6 +99,14 @@ export async function addSession(table: Table, event: EventId, sessionKey: strin
  */
 export async function recordAnswer(table: Table, event: EventId, answer: string): Promise<string> {
   return String((await table.update(receiptKey(event), [setIfAbsent("answer", answer)])).answer);
+}
+
+/** Records that an edit of a message was handled, unless a later one was, and that the message is finished. */
+export async function recordEdit(table: Table, event: EventId, edit: Words): Promise<void> {
+  const { editedAt = 0 } = edit;
+  const steps = [set("state", "done"), set("editedAt", editedAt), set("words", wordsDigest(edit))];
+  const isLater = any(absent("editedAt"), atMost("editedAt", editedAt));
+  await succeeds(table.update(receiptKey(event), steps, isLater));
 }
 
 /** Marks an event as finished, so that a redelivery is ignored. */

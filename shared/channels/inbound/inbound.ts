@@ -1,21 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Configuration } from "../../configuration/schema.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
-import { decodeMedia, storeMedia } from "../../media/media-store.ts";
-import { guestOrigin, joinOrigins } from "../../origins/origins.ts";
-import type { StoredMedia } from "../../protocol/messages.ts";
 import { log } from "../../runtime/log.ts";
-import { localTime } from "../../runtime/zoned-time.ts";
-import { maxEntryBytes, refuseId } from "../../session/inbox.ts";
-import type { RemoteMedia } from "../../session/inbox-entry.ts";
-import { type Incoming, type Intake, type IntakeReply, submitMessage } from "../../session/intake.ts";
+import { refuseId } from "../../session/inbox.ts";
+import { type Intake, type IntakeReply, submitMessage } from "../../session/intake.ts";
 import { routeInbound } from "../../session/key/routing.ts";
 import type { Bucket } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { Activity } from "../activity.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "../channel.ts";
-import { contentNote } from "../content/content-note.ts";
 import { type Admission, admit, type Refusal, refusalReason } from "./admission.ts";
+import { correctMessage, stepFor } from "./correct.ts";
 import {
   addSession,
   closeReceipt,
@@ -23,7 +18,9 @@ import {
   openReceipt,
   type Receipt,
   recordAnswer,
+  recordEdit,
 } from "./inbound-receipt.ts";
+import { type Admitted, channelOrigin, incomingOf } from "./incoming.ts";
 import { senderRole } from "./sender-role.ts";
 
 /** Maximum time that the typing indicator may delay the response to the platform, in milliseconds. */
@@ -48,6 +45,10 @@ export type InboundOutcome =
   | AcceptedMessage
   /** The message was handled before. */
   | { status: "duplicate" }
+  /** An edit. `replaced`: the message's run had not begun and begins with the new text. */
+  | { status: "corrected"; sessionKey: string; replaced: boolean }
+  /** An edit that leaves the question as it was, or that of an old message that was never received. */
+  | { status: "unchanged" }
   /** Not admitted: nothing was stored, and the sender gets no answer. */
   | { status: "blocked"; reason: Refusal }
   /** The sender is not admitted yet and has a pairing request. */
@@ -85,35 +86,38 @@ export async function handleInbound(
   const likely = route(await inbound.configuration.load(), address, message);
   // Use the newest configuration: a removed owner must lose access at once.
   const [known, configuration] = await Promise.all([
-    openReceipt(inbound.table, event, likely.sessionKey, inbound.now()),
+    openReceipt(inbound.table, event, likely.sessionKey, inbound.now(), message),
     inbound.configuration.load({ fresh: true }),
   ]);
-  if (known.isDone) return { status: "duplicate" };
+  const step = stepFor(message, known, inbound.now());
+  if (step === "duplicate") return { status: "duplicate" };
   // An older configuration admitted the message. Decide again: the newest configuration is now cached.
   if (refusalReason(configuration, address, message) !== undefined)
     return handleInbound(inbound, address, message, isShown);
   const { role, agentId, sessionKey } = route(configuration, address, message);
+  const admitted = {
+    ...{ id, sessionKey, role, timezone: configuration.userTimezone },
+    configurationVersion: inbound.configuration.version(),
+  };
+  if (step === "unchanged") {
+    await recordEdit(inbound.table, event, message);
+    return { status: "unchanged" };
+  }
+  if (step === "correct") return correctMessage(inbound, address, message, known, admitted);
   if (!(await claimFor(inbound, sessionKey, event, id, known))) {
     await closeReceipt(inbound.table, event);
     return { status: "duplicate" };
   }
-  const rest = {
-    id,
-    envelope: envelope(address.channel, message, configuration.userTimezone),
-    origin: { ...origin, sessionKey },
-    ...wordsOf(address, message),
-    writer: { role, senderId: message.sender.id },
-    configurationVersion: inbound.configuration.version(),
-  };
   const { status, answer } =
     known.answer === undefined
-      ? await submit(inbound, sessionKey, event, message, rest)
+      ? await submit(inbound, address, message, admitted)
       : { status: "command" as const, answer: known.answer };
-  if (answer !== undefined && !isShown) await send(inbound.sender, rest.origin, `${id}:reply`, answer);
+  const place = { ...origin, sessionKey };
+  if (answer !== undefined && !isShown) await send(inbound.sender, place, `${id}:reply`, answer);
   await closeReceipt(inbound.table, event);
   const { peer, sender } = message;
   await inbound.activity.message({ ...address, agentId, peer, senderId: sender.id, role });
-  if (status === "started") await Promise.race([inbound.sender.typing(rest.origin), sleep(typingMs)]);
+  if (status === "started") await Promise.race([inbound.sender.typing(place), sleep(typingMs)]);
   return { status, sessionKey, ...(answer === undefined ? {} : { answer }) };
 }
 
@@ -153,50 +157,19 @@ function isEmpty({ text, shown, peer, attachments = [], enclosed = [] }: Inbound
  */
 async function submit(
   inbound: Inbound,
-  sessionKey: string,
-  event: EventId,
+  address: ChannelAddress,
   message: InboundMessage,
-  rest: Pick<Incoming, "id" | "envelope" | "origin" | "origins" | "writer" | "configurationVersion">,
+  admitted: Admitted,
 ): Promise<{ status: IntakeReply["status"]; answer: string | undefined }> {
-  const media = await storeEnclosed(inbound, sessionKey, rest.id, message);
-  const incoming = { ...rest, ...(media.length > 0 ? { media } : {}) };
-  const reply = await submitMessage(inbound, sessionKey, { ...incoming, ...fitMessage(message, incoming) });
+  const incoming = await incomingOf(inbound, address, message, admitted);
+  const reply = await submitMessage(inbound, admitted.sessionKey, incoming);
   const { status } = reply;
   const answer = answerOf(reply);
   if (status !== "command" || answer === undefined) return { status, answer };
-  return { status, answer: await recordAnswer(inbound.table, event, answer) };
-}
-
-/** Stores enclosed media under keys that a repeat reuses. @throws PeerError for invalid media */
-async function storeEnclosed(
-  { bucket, now }: Inbound,
-  sessionKey: string,
-  id: string,
-  { enclosed = [] }: InboundMessage,
-): Promise<StoredMedia[]> {
-  if (!bucket) return [];
-  const stored = enclosed.map(({ data, ...media }, index) => {
-    const target = { sessionKey, id: JSON.stringify([id, index]), now: now() };
-    return storeMedia(bucket, target, { ...media, body: decodeMedia(data) });
-  });
-  return Promise.all(stored);
-}
-
-/** Whose words a message contains. In a room, anybody may have written the message that it answers. */
-function wordsOf(
-  { channel }: ChannelAddress,
-  { peer, replyToText, origins }: InboundMessage,
-): { origins?: string[] } {
-  const room = peer.kind === "dm" || !replyToText ? [] : [guestOrigin(channel, peer.id)];
-  const all = joinOrigins(origins, room);
-  return all.length > 0 ? { origins: all } : {};
-}
-
-function channelOrigin(
-  address: ChannelAddress,
-  { peer, messageId: replyToId, context }: InboundMessage,
-): ChannelOrigin {
-  return { kind: "channel", ...address, peer, replyToId, ...(context ? { context } : {}) };
+  return {
+    status,
+    answer: await recordAnswer(inbound.table, { ...address, eventId: message.eventId }, answer),
+  };
 }
 
 /** The notice that a pairing sender gets once. It does not reveal the owner or the agent's abilities. */
@@ -219,86 +192,4 @@ async function send(sender: ChannelSender, origin: ChannelOrigin, id: string, te
   const delivered = await sender.deliver(origin, id, text);
   if (!delivered.ok)
     log("channel.undelivered", { deliveryId: id, channel: origin.channel, reason: delivered.reason });
-}
-
-/** Maximum length of a sender's name, in characters. */
-const maxName = 64;
-
-/** Maximum length of a quoted message, in UTF-16 units. */
-const maxReply = 1000;
-
-/**
- * The line before a message in the model's context: `[telegram · 2026-03-04 17:05]`, with the sender's name
- * outside of direct messages: `[telegram · 2026-03-04 17:05 · Ann]`. A quoted message, when known, follows on
- * a second line: `[in reply to: shall we?]`.
- * @param timezone the user's, an IANA name
- */
-export function envelope(
-  channel: string,
-  {
-    timestamp,
-    peer,
-    sender,
-    replyToText,
-  }: Pick<InboundMessage, "timestamp" | "peer" | "sender" | "replyToText">,
-  timezone: string,
-): string {
-  const { date, time } = localTime(timestamp, timezone);
-  const parts = [channel, `${date} ${time}`];
-  if (peer.kind !== "dm") parts.push(plainName(sender.name) || plainName(sender.handle) || sender.id);
-  const line = `[${parts.join(" · ")}]`;
-  return replyToText ? `${line}\n${contentNote("in reply to", replyToText, maxReply)}` : line;
-}
-
-/** Removes characters from a name that could imitate the envelope or the text after it. */
-function plainName(name = ""): string {
-  const plain = name.replace(/[[\]·\p{Cc}\p{Bidi_Control}\s]+/gu, " ").trim();
-  return [...plain].slice(0, maxName).join("").trimEnd();
-}
-
-/** Maximum number of attachments kept for one message. */
-const maxAttachments = 10;
-
-/** Maximum size of an attachment's description, in bytes of JSON. */
-const maxAttachmentBytes = 4000;
-
-/** Bytes reserved for the note about dropped content and for the entry's other fields. */
-const reserve = 1000;
-
-/**
- * Cuts a message's text and attachments to the size of an inbox entry, with a note about dropped content.
- * Refusing the message would be worse: the platform would redeliver it for days, and the sender would not
- * learn why.
- * @param others the entry's other values, which count against the size
- */
-export function fitMessage(
-  { text, shown = "", attachments = [] }: InboundMessage,
-  others: object,
-): { text: string; shown?: string; attachments: RemoteMedia[] } {
-  const kept = attachments.filter((one) => jsonBytes(one) <= maxAttachmentBytes).slice(0, maxAttachments);
-  const left = attachments.length - kept.length;
-  const room = maxEntryBytes - reserve - jsonBytes(others) - jsonBytes(kept);
-  const note =
-    left > 0 ? `[${left} more ${left === 1 ? "attachment was" : "attachments were"} left out]` : "";
-  const written = cutText(text, room);
-  const rest = [shown && cutText(shown, Math.max(0, room - jsonBytes(written))), note]
-    .filter((line) => line)
-    .join("\n");
-  return { text: written, ...(rest === "" ? {} : { shown: rest }), attachments: kept };
-}
-
-function cutText(text: string, room: number): string {
-  if (jsonBytes(text) <= room) return text;
-  let [fits, over] = [0, text.length];
-  while (over - fits > 1) {
-    const middle = Math.floor((fits + over) / 2);
-    if (jsonBytes(text.slice(0, middle)) <= room) fits = middle;
-    else over = middle;
-  }
-  return `${text.slice(0, fits).toWellFormed()}\n[cut here: the message has ${text.length} characters]`;
-}
-
-/** Size of a value in bytes of JSON. */
-function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
 }

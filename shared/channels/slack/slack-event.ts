@@ -25,7 +25,7 @@ const timestamp = v.pipe(v.string(), v.regex(/^\d+\.\d+$/));
 /** The fields that are read of a message (https://docs.slack.dev/reference/events/message). */
 const message = v.object({
   type: v.picklist(["message", "app_mention"]),
-  /** Other subtypes are notices: an edit, a deletion, a new member, another bot's message. */
+  /** Other subtypes are notices: a deletion, a new member, another bot's message. */
   subtype: v.optional(v.picklist(["file_share", "thread_broadcast", "me_message"])),
   channel: v.string(),
   channel_type: v.optional(v.string()),
@@ -34,8 +34,20 @@ const message = v.object({
   thread_ts: v.optional(timestamp),
   parent_user_id: v.optional(v.string()),
   bot_id: v.nullish(v.string()),
-  edited: v.optional(v.unknown()),
+  edited: v.nullish(v.object({ ts: timestamp })),
   ...slackContent,
+});
+
+/**
+ * A message that was edited, or got a preview or an answer in its thread
+ * (https://docs.slack.dev/reference/events/message/message_changed). Only an edit has `edited`.
+ */
+const changed = v.object({
+  type: v.literal("message"),
+  subtype: v.literal("message_changed"),
+  channel: v.string(),
+  channel_type: v.optional(v.string()),
+  message: v.looseObject({ edited: v.object({ ts: timestamp }) }),
 });
 
 export type SlackEvent = v.InferOutput<typeof eventCallback>;
@@ -63,26 +75,24 @@ export function parseSlackCall(body: Uint8Array): SlackCall | undefined {
   return { kind: "other" };
 }
 
-/**
- * The inbound message of an event. Undefined for messages of bots (this one included), edits, and other
- * events.
- */
-export function readSlackMessage({
-  event_id,
-  event,
-  authorizations = [],
-}: SlackEvent): InboundMessage | undefined {
-  const parsed = v.safeParse(message, event);
+/** The inbound message of an event, or its edit. Undefined for messages of bots (this one included) and other events. */
+export function readSlackMessage({ event, authorizations = [] }: SlackEvent): InboundMessage | undefined {
+  const edit = v.safeParse(changed, event);
+  const { channel, channel_type } = event;
+  const parsed = v.safeParse(
+    message,
+    edit.success ? { ...edit.output.message, channel, channel_type } : event,
+  );
   if (!parsed.success) return undefined;
   const found = parsed.output;
   const botUser = authorizations.find(({ is_bot }) => is_bot)?.user_id ?? undefined;
-  if (found.bot_id || found.user === botUser || found.edited !== undefined) return undefined;
+  if (found.bot_id || found.user === botUser) return undefined;
   const isDirect = found.channel_type === "im";
-  if (!isDirect && comesAsMention(found, botUser)) return undefined;
+  if (!isDirect && !edit.success && comesAsMention(found, botUser)) return undefined;
   const content = contentIn(found, botUser);
   if (!content) return undefined;
   return {
-    eventId: event_id,
+    eventId: `${found.channel}:${found.ts}`,
     peer: peerOf(found, isDirect),
     sender: { id: found.user },
     messageId: found.ts,
@@ -107,13 +117,17 @@ function comesAsMention({ type, text = "" }: Message, botUser: string | undefine
   return type === "message" && botUser !== undefined && text.includes(`<@${botUser}`);
 }
 
-function isMention({ type, parent_user_id }: Message, botUser: string | undefined): boolean {
-  return type === "app_mention" || (botUser !== undefined && parent_user_id === botUser);
+/** An edit has no event `app_mention`. */
+function isMention(found: Message, botUser: string | undefined): boolean {
+  const { type, parent_user_id, edited } = found;
+  if (type === "app_mention" || (edited && comesAsMention(found, botUser))) return true;
+  return botUser !== undefined && parent_user_id === botUser;
 }
 
 function contentIn(found: Message, botUser: string | undefined) {
   const text = found.text?.trim() ?? "";
   const parts = partsOfContent(withoutBotName(text, botUser) || text, found);
+  if (found.edited) parts.push({ kind: "edit", at: Math.floor(Number(found.edited.ts) * 1000) });
   return contentOf(parts, { channel: "slack", senderId: found.user });
 }
 

@@ -49,6 +49,8 @@ const message = v.looseObject({
   message_id: v.number(),
   /** Epoch seconds. */
   date: v.number(),
+  /** Of an edit, epoch seconds. */
+  edit_date: v.optional(v.number()),
   chat,
   from: v.optional(user),
   sender_chat: v.optional(chat),
@@ -94,6 +96,8 @@ const update = v.object({
   update_id: v.pipe(v.number(), v.integer()),
   message: v.optional(message),
   channel_post: v.optional(message),
+  edited_message: v.optional(message),
+  edited_channel_post: v.optional(message),
   callback_query: v.optional(v.unknown()),
 });
 
@@ -128,25 +132,26 @@ export function readPress({ callback_query }: TelegramUpdate): Press | undefined
   return { eventId, sender: person(from), peer, messageId: String(found.message_id), data };
 }
 
-/**
- * The inbound message of an update. Undefined for edits, messages of other bots, service messages and other
- * updates.
- */
+/** The inbound message of an update, or its edit. Undefined for messages of other bots, service messages and other updates. */
 export async function readMessage(
-  { update_id, message: direct, channel_post }: TelegramUpdate,
+  { update_id, message: direct, channel_post, ...edits }: TelegramUpdate,
   bot: TelegramBot,
 ): Promise<InboundMessage | undefined> {
-  const found = direct ?? channel_post;
+  const edited = edits.edited_message ?? edits.edited_channel_post;
+  const found = direct ?? channel_post ?? edited;
   const sender = found && senderOf(found);
   if (!found || !sender) return undefined;
   const marks = marksOf(found);
   const isBot = await botTest(found, marks, bot);
   const replied = repliedTo(found);
   const by = { channel: "telegram", senderId: sender.id };
-  const content = contentOf([...partsOf(found, isBot), ...answeredParts(found, replied, bot)], by);
+  const parts = [...partsOf(found, isBot), ...answeredParts(found, replied, bot)];
+  // Several edits in one second have ascending update ids.
+  if (edited) parts.push({ kind: "edit", at: (edited.edit_date ?? edited.date) * 1000 + (update_id % 1000) });
+  const content = contentOf(parts, by);
   if (!content) return undefined;
   return {
-    eventId: String(update_id),
+    eventId: `${found.chat.id}:${found.message_id}`,
     peer: peerOf(found),
     sender,
     messageId: String(found.message_id),

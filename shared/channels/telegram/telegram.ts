@@ -133,7 +133,7 @@ async function register(account: ChannelAccount, url: string): Promise<Registrat
   const answer = await callBotApi(account, "setWebhook", {
     url,
     secret_token: account.secrets.webhookSecret,
-    allowed_updates: ["message", "channel_post", "callback_query"],
+    allowed_updates: ["message", "channel_post", "edited_message", "edited_channel_post", "callback_query"],
   });
   if (answer.ok) return { status: "registered" };
   return { status: "failed", reason: answer.reason };

@@ -23,6 +23,13 @@ const message = v.looseObject({
   ...whatsappContent,
 });
 
+/** The edit of a message, which Meta sends only for accounts that the WhatsApp Business app uses, too. */
+const edited = v.object({
+  type: v.literal("edit"),
+  timestamp: v.string(),
+  edit: v.object({ original_message_id: v.string(), message: v.looseObject({}) }),
+});
+
 const contact = v.object({
   wa_id: text,
   user_id: text,
@@ -90,13 +97,16 @@ export function readNotification(body: Uint8Array, phoneNumberId: unknown): What
 }
 
 function readMessage(source: unknown, { contacts }: Value): InboundMessage | Press | undefined {
-  const parsed = v.safeParse(message, source);
+  const edit = v.safeParse(edited, source);
+  const parsed = v.safeParse(message, edit.success ? original(source, edit.output.edit) : source);
   if (!parsed.success) return undefined;
   const found = parsed.output;
   const id = found.from ?? found.from_user_id;
   // Group messages are ignored: they do not belong to the sender's direct conversation.
   if (id === undefined || found.group_id !== undefined) return undefined;
-  const content = contentOf(partsOfMessage(found), { channel: "whatsapp", senderId: id });
+  const parts = partsOfMessage(found);
+  if (edit.success) parts.push({ kind: "edit", at: Number(found.timestamp) * 1000 });
+  const content = contentOf(parts, { channel: "whatsapp", senderId: id });
   if (!content) return undefined;
   const name = contacts.find((one) => one.wa_id === id || one.user_id === id)?.profile?.name;
   const named = name === undefined ? {} : { name };
@@ -115,6 +125,14 @@ function readMessage(source: unknown, { contacts }: Value): InboundMessage | Pre
     timestamp: Number(found.timestamp) * 1000,
     wasMentioned: false,
   };
+}
+
+/** The edited message with its own id. */
+function original(
+  source: unknown,
+  { original_message_id: id, message }: v.InferOutput<typeof edited>["edit"],
+) {
+  return { ...(source as object), edit: undefined, ...message, id };
 }
 
 function readStatus(source: unknown): MessageStatus[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { envelope } from "../../../shared/channels/inbound/inbound.ts";
+import { envelope } from "../../../shared/channels/inbound/incoming.ts";
 
 const timestamp = Date.UTC(2026, 6, 4, 22, 5);
 const dm = { timestamp, peer: { kind: "dm", id: "1" }, sender: { id: "1", name: "Ann" } };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { InboundMessage } from "../../../shared/channels/channel.ts";
-import { fitMessage } from "../../../shared/channels/inbound/inbound.ts";
+import { fitMessage } from "../../../shared/channels/inbound/incoming.ts";
 import { entryBytes, maxEntryBytes } from "../../../shared/session/inbox.ts";
 import type { RemoteMedia } from "../../../shared/session/inbox-entry.ts";
 

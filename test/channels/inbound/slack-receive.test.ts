@@ -7,6 +7,7 @@ import {
   channelMessage,
   directMessage,
   envelopeOf,
+  messageChanged,
 } from "../../support/platforms/slack/slack-events.ts";
 import { signSlack } from "../../support/platforms/slack/slack-server.ts";
 
@@ -45,7 +46,7 @@ describe("a call of the Events API", () => {
   it("with a direct message has the sender, the conversation and the time", async () => {
     const event = directMessage("hello\n  there", { ts: "1780000000.123456" });
     expect(await read(event)).toEqual({
-      eventId: event.event_id,
+      eventId: "D024BE91L:1780000000.123456",
       peer: { kind: "dm", id: "D024BE91L" },
       sender: { id: "U061F7AUR" },
       messageId: "1780000000.123456",
@@ -113,13 +114,29 @@ describe("a call of the Events API", () => {
     expect(message?.attachments).toMatchObject([{ type: "audio", voice: true, duration: 2.5 }]);
   });
 
+  it("with an edit has the message's id, in a channel too, where a mention may be new", async () => {
+    const original = directMessage("helo", { ts: "1780000000.000007" });
+    expect(await read(messageChanged(original, "hello"))).toEqual({
+      ...(await read(original)),
+      text: "hello",
+      editedAt: 1_780_000_060_000,
+    });
+    const inChannel = messageChanged(channelMessage("hello"), "<@U0LAN0Z89> hello");
+    expect(await read(inChannel)).toMatchObject({
+      text: "hello",
+      wasMentioned: true,
+      editedAt: 1_780_000_060_000,
+    });
+    // Slack adds a preview, or counts the answers in a thread.
+    expect(await read(messageChanged(original, "helo", { edited: undefined }))).toBeUndefined();
+  });
+
   it("that does not concern the agent is accepted without a message", async () => {
     const nothing = [
       envelopeOf({ type: "reaction_added", user: "U1", event_ts: "1.2" }),
       directMessage(""),
       directMessage("of a bot", { bot_id: "B1" }),
       directMessage("its own", { user: "U0LAN0Z89" }),
-      directMessage("changed", { edited: { user: "U1", ts: "1780000001.000000" } }),
       directMessage("gone", { subtype: "message_deleted" }),
       directMessage("no sender", { user: undefined }),
       { type: "app_rate_limited" },

@@ -8,6 +8,7 @@ import {
 import {
   documentUpdate,
   editedUpdate,
+  eventIdOf,
   groupUpdate,
   photoUpdate,
   type TelegramUpdate,
@@ -89,7 +90,7 @@ describe("an update of Telegram", () => {
   it("with a private message has the sender, the chat and the time", async () => {
     const update = textUpdate("hello\n  there", { date: 1_780_000_000, messageId: 77 });
     expect(await read(update)).toEqual({
-      eventId: String(update.update_id),
+      eventId: eventIdOf(update),
       peer: { kind: "dm", id: "5001002003", name: "Ann" },
       sender: { id: "5001002003", name: "Ann Example", handle: "ann_example" },
       messageId: "77",
@@ -172,10 +173,19 @@ describe("an update of Telegram", () => {
     }
   });
 
-  it("that does not concern the agent is accepted without a message", async () => {
+  it("with an edit has the message's id, and a later time for a later edit", async () => {
     const original = textUpdate("hello");
+    const first = await read(editedUpdate(original, "hello!"));
+    const second = await read(editedUpdate(original, "hello?"));
+    expect(first).toMatchObject({ eventId: eventIdOf(original), text: "hello!" });
+    expect(second?.editedAt).toBeGreaterThan(first?.editedAt ?? Number.POSITIVE_INFINITY);
+    expect(await read(original)).not.toHaveProperty("editedAt");
+    const posted = { ...original.message, sender_chat: original.message?.chat, edit_date: 5 };
+    expect(await read({ update_id: 7, edited_channel_post: posted })).toMatchObject({ editedAt: 5007 });
+  });
+
+  it("that does not concern the agent is accepted without a message", async () => {
     const nothing: TelegramUpdate[] = [
-      editedUpdate(original, "hello!"),
       { update_id: 1, callback_query: { id: "1" } },
       { update_id: 2, my_chat_member: {} },
       textWith({ new_chat_members: [] }),

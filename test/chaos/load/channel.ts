@@ -5,7 +5,7 @@ import {
   type PlatformReply,
   startPlatformServer,
 } from "../../support/platforms/platform-server.ts";
-import { textUpdate } from "../../support/platforms/telegram/telegram-updates.ts";
+import { eventIdOf, textUpdate } from "../../support/platforms/telegram/telegram-updates.ts";
 import { drawFor } from "../draw.ts";
 import { messageText } from "../faults/plan.ts";
 import type { ClientRecord } from "./client.ts";
@@ -106,7 +106,7 @@ export async function startChaosChannel(options: ChaosChannelOptions): Promise<C
     async send(chat, tag) {
       const draw = drawFor(seed, "update", tag);
       const update = textUpdate(messageText(tag), { from: { id: chat }, updateId: ++updates });
-      const runId = `telegram:default:${update.update_id}`;
+      const runId = `telegram:default:${eventIdOf(update)}`;
       const record: ClientRecord = {
         runId,
         sessionKey: sessionOf(chat),

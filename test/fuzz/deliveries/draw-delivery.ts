@@ -149,7 +149,7 @@ function eventOf(platform: string, random: Random, text: string, index: number):
       ])();
     }
     case "slack":
-      return { ...random.pick([directMessage, appMention])(text), event_id: `Ev${index}` };
+      return random.pick([directMessage, appMention])(text, { ts: `1780000000.${index}` });
     case "whatsapp":
       return notify({
         ...whatsappMessage(text),

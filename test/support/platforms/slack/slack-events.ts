@@ -59,6 +59,21 @@ export function channelMessage(text: string, more: Record<string, unknown> = {})
   });
 }
 
+/** The edit of a message ("message_changed"). Without `edited`: another change, such as a preview. */
+export function messageChanged(
+  { event: { channel, channel_type, event_ts, ...original } }: SlackEnvelope,
+  text: string,
+  more: Record<string, unknown> = {},
+): SlackEnvelope {
+  const ts = "1780000060.000000";
+  const edited = { user: original.user, ts };
+  return envelopeOf({
+    ...{ type: "message", subtype: "message_changed", hidden: true, channel, channel_type, ts, event_ts: ts },
+    message: { ...original, text, edited, ...more },
+    previous_message: original,
+  });
+}
+
 function message(type: string, text: string) {
   const ts = `1780000000.${String(++lastMessage).padStart(6, "0")}`;
   return {

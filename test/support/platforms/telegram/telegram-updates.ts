@@ -124,6 +124,12 @@ export function documentUpdate(
   return update(options, { document, ...(file.caption !== undefined && { caption: file.caption }) });
 }
 
+/** The id of the event that a message is, and all its edits. */
+export function eventIdOf({ message, edited_message }: TelegramUpdate): string {
+  const found = message ?? edited_message;
+  return `${found?.chat.id}:${found?.message_id}`;
+}
+
 /** The edit of an earlier message. */
 export function editedUpdate(original: TelegramUpdate, text: string): TelegramUpdate {
   if (!original.message) throw new Error("only a message can be edited");
