@@ -17,6 +17,8 @@ export async function bundlePage({ build }, root, folder) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: { page: "web/main.tsx", style: "web/style/page.css" },
+    // A part of every script: esbuild gives it a file of its own.
+    inject: ["web/early.ts"],
     bundle: true,
     splitting: true,
     format: "esm",
@@ -40,9 +42,11 @@ export async function bundlePage({ build }, root, folder) {
   const html = template
     // Not a request of its own. Browsers ask for the icon again at each change of the address.
     .replace("/icon.svg", `data:image/svg+xml,${encodeURIComponent(icon)}`)
-    .replace("page.js", script)
     .replace("page.css", named(/^style-.*\.css$/))
-    .replace("  </head>", `${preloads(metafile.outputs, relative(root, folder), script)}  </head>`);
+    .replace(/^.*page\.js.*$/m, (line) =>
+      [...chunkLines(metafile.outputs, relative(root, folder), script), line].join("\n"),
+    )
+    .replace("page.js", script);
   const copied = ["manifest.webmanifest", "icon.svg"].map(async (name) => ({
     path: name,
     contents: await readFile(join(root, "web", "icons", name)),
@@ -74,18 +78,25 @@ export async function bundlePage({ build }, root, folder) {
 }
 
 /**
- * Links for the chunks that the script imports, and these import: a browser finds them without waiting for the script.
+ * Lines of HTML for the chunks that the script imports, and these import: a browser finds them without waiting for the script.
+ * One that imports nothing is executed before the others have arrived, and the smallest first.
  * @param {import("esbuild").Metafile["outputs"]} outputs
  * @param {string} folder of the outputs, as their names have it
  * @param {string} script
  */
-function preloads(outputs, folder, script) {
+function chunkLines(outputs, folder, script) {
+  const importsOf = (/** @type {string} */ path) =>
+    (outputs[path]?.imports ?? []).filter(({ kind }) => kind === "import-statement");
+  const bytesOf = (/** @type {string} */ path) => outputs[path]?.bytes ?? 0;
   const found = new Set([join(folder, script)]);
-  for (const path of found)
-    for (const { path: imported, kind } of outputs[path]?.imports ?? [])
-      if (kind === "import-statement") found.add(imported);
-  const chunks = [...found].slice(1).map((path) => relative(folder, path));
-  return chunks.map((chunk) => `    <link rel="modulepreload" href="/${chunk}" />\n`).join("");
+  for (const path of found) for (const imported of importsOf(path)) found.add(imported.path);
+  const chunks = [...found].slice(1).sort((one, other) => bytesOf(one) - bytesOf(other));
+  return chunks.map((path) => {
+    const url = `/${relative(folder, path)}`;
+    return importsOf(path).length === 0
+      ? `    <script type="module" src="${url}"></script>`
+      : `    <link rel="modulepreload" href="${url}" />`;
+  });
 }
 
 /**

@@ -151,6 +151,14 @@ describe("the page", () => {
     for (const name of scripts) expect(read("index.html")).toContain(`"/${name}"`);
   });
 
+  it("connects by a script that needs no other, and is small enough to arrive first", () => {
+    const [first] = [...read("index.html").matchAll(/src="\/([^"]+)"/g)].map(([, name]) => String(name));
+    const script = read(String(first));
+    expect(script).toContain("WebSocket");
+    expect(script).not.toMatch(/\bimport\b/);
+    expect(sizeOf([String(first)])).toBeLessThanOrEqual(5 * 1024);
+  });
+
   it("keeps every file for a start without a connection", () => {
     const kept = names().filter((name) => name !== "sw.js" && name !== "index.html");
     for (const name of kept) expect(read("sw.js")).toContain(`"/${name}"`);

@@ -1,6 +1,8 @@
 import { useSignal } from "@preact/signals";
-import type { RefObject, VNode } from "preact";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { memoized } from "../parts/memoized.tsx";
+import type { CodePiece } from "./code-colours.ts";
 
 /** A text that did not change for this time, ms, is not being written any more. */
 const quietMs = 150;
@@ -33,16 +35,16 @@ export function CodeBlock({ text, language }: { text: string; language: string }
 
 /** The text, with colours as far as it had them before it grew. */
 function useColours(place: RefObject<HTMLElement | null>, text: string, language: string) {
-  const coloured = useSignal<{ text: string; node: VNode } | undefined>(undefined);
+  const coloured = useSignal<{ text: string; pieces: CodePiece[] } | undefined>(undefined);
   useEffect(() => {
     if (language === "") return;
     const observer = new IntersectionObserver(async (entries) => {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
       // Without a connection it may not be there: the code stays plain.
-      const colours = await import("./code-colours.tsx").catch(() => undefined);
-      const node = colours?.colouredCode(text, language);
-      if (node) coloured.value = { text, node };
+      const colours = await import("./code-colours.ts").catch(() => undefined);
+      const pieces = colours?.codePieces(text, language);
+      if (pieces) coloured.value = { text, pieces };
     });
     const timer = setTimeout(() => place.current && observer.observe(place.current), quietMs);
     return () => {
@@ -51,5 +53,10 @@ function useColours(place: RefObject<HTMLElement | null>, text: string, language
     };
   }, [text, language]);
   const known = coloured.value;
-  return known && text.startsWith(known.text) ? [known.node, text.slice(known.text.length)] : text;
+  if (!known || !text.startsWith(known.text)) return text;
+  return [<ColouredCode pieces={known.pieces} />, text.slice(known.text.length)];
 }
+
+const ColouredCode = memoized<{ pieces: readonly CodePiece[] }>(({ pieces }) => (
+  <>{pieces.map(({ text, name }) => (name === undefined ? text : <span class={name}>{text}</span>))}</>
+));

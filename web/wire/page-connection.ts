@@ -133,9 +133,10 @@ export class PageConnection {
     return () => handlers.delete(handler as Handler);
   }
 
-  /** Calls `handler` at each change of the state. Returns a function that unsubscribes. */
+  /** Calls `handler` with the state now, and at each change. Returns a function that unsubscribes. */
   onState(handler: (state: WireState) => void): () => void {
     this.#stateHandlers.add(handler);
+    handler(this.#state);
     return () => this.#stateHandlers.delete(handler);
   }
 

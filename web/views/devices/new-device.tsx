@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
-import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Results } from "../../../shared/protocol/results.ts";
 import { timeText } from "../../parts/durations.ts";
 import { Fault } from "../../parts/fault.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import type { ConsoleState } from "../../state/console-state.ts";
+import { QrCode } from "./qr-code.tsx";
 
 /** Pause between readings of the list while a code is shown, ms: no event reports a new device. */
 const rereadMs = 3_000;
@@ -89,19 +89,4 @@ function Code({ code: { code, short = "", expiresAt } }: { code: Results["code.c
       </p>
     </div>
   );
-}
-
-/** Drawn when its code is loaded. Without it, the typed code and the link are enough. */
-function QrCode({ text }: { text: string }) {
-  const picture = useSignal<VNode | undefined>(undefined);
-  useEffect(() => {
-    picture.value = undefined;
-    void import("./qr-picture.tsx").then(
-      ({ qrPicture }) => {
-        picture.value = qrPicture(text);
-      },
-      () => undefined,
-    );
-  }, [text]);
-  return <div class="qr-place">{picture.value}</div>;
 }
