@@ -66,6 +66,7 @@ async function measureStream(context: BrowserContext, gateway: ScriptedGateway) 
   await page.waitForFunction((count) => document.querySelectorAll("article").length >= count, pageMessages);
   const { tasks, frames } = await tasksDuring(cdp, async () => {
     await gateway.stream(longAnswer(pieceCount));
+    gateway.end();
     await page.waitForFunction(
       () => document.querySelectorAll("article.reply:last-of-type:not(.open) .part").length > 10,
     );

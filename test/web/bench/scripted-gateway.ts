@@ -15,8 +15,10 @@ export const otherSession = "agent:main:other";
 export interface ScriptedGateway {
   /** Address of the page. */
   url: string;
-  /** Sends an answer of these pieces as deltas, then its end. */
+  /** Sends these pieces of an answer as deltas. */
   stream(pieces: readonly string[]): Promise<void>;
+  /** Ends the answer. */
+  end(): void;
   close(): Promise<void>;
 }
 
@@ -40,21 +42,32 @@ export async function startScriptedGateway(count: number): Promise<ScriptedGatew
   });
   const context = { awsRequestId: "bench" } as never;
   const page = await startFunctionUrl({ invoke: (event) => handler(event as never, context), pages: true });
+  const sent: string[] = [];
+  const open = () => {
+    const [socket] = sockets.clients;
+    if (!socket) throw new Error("no page is connected");
+    return socket;
+  };
   return {
     url: page.url,
+    // Ten pieces each 10 ms: an answer of 3,000 pieces arrives in three seconds.
     stream: async (pieces) => {
-      const [socket] = sockets.clients;
-      if (!socket) throw new Error("no page is connected");
-      const content = [{ type: "text", text: pieces.join("") }];
-      const reply = { role: "assistant", content, timestamp: Date.now() };
-      await stream(socket, pieces);
+      for (const text of pieces) {
+        const seq = sent.push(text) - 1;
+        sendEvent(open(), { state: "delta", text, seq, step: 0, attempt: 0 });
+        if (seq % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    end: () => {
+      const content = [{ type: "text", text: sent.splice(0).join("") }];
+      const message = { role: "assistant", content, timestamp: Date.now() };
       // The page reads the session when the answer is complete.
       messages.push({
-        ...reply,
+        ...message,
         seq: messages.length + 1,
         usage: { cost: 0.01 },
       } as (typeof messages)[number]);
-      sendEvent(socket, { state: "final", message: reply });
+      sendEvent(open(), { state: "final", message });
     },
     close: async () => {
       for (const socket of sockets.clients) socket.terminate();
@@ -109,12 +122,4 @@ function answer(
 function sendEvent(socket: WebSocket, chat: object): void {
   const payload = { runId: "r-1", sessionKey: mainSession, ...chat };
   socket.send(JSON.stringify({ type: "evt", event: "chat", payload }));
-}
-
-/** Ten pieces each 10 ms: an answer of 3,000 pieces arrives in three seconds. */
-async function stream(socket: WebSocket, pieces: readonly string[]): Promise<void> {
-  for (const [seq, text] of pieces.entries()) {
-    sendEvent(socket, { state: "delta", text, seq, step: 0, attempt: 0 });
-    if (seq % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
