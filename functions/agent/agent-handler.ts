@@ -73,7 +73,15 @@ export function createAgent(world: World): Agent {
   const secrets = cacheSecrets(world.secrets, configuration, now);
   const guardedFetch = createGuardedFetch();
   const activity = createActivity(table, now);
-  const bridges = openBridges({ table, sockets, activity, payloads, platforms: channels, now });
+  const bridges = openBridges({
+    table,
+    sockets,
+    activity,
+    payloads,
+    platforms: channels,
+    configuration,
+    now,
+  });
   const sender = createChannelSender({ table, secrets, configuration, bridges, now, maxWaitMs });
   const broadcast = createBroadcast(table, sockets, now);
   const book = openBook({ table, configuration, now, tell: tellBudgets(broadcast) });

@@ -54,8 +54,8 @@ function isPublic(configuration: Configuration, sessionKey: string, run?: Begun)
   const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
   if (audience === "shared" || run?.role === "guest") return true;
   const { origin, task } = run ?? {};
-  const to = task?.kind === "heartbeat" ? task.to : origin?.kind === "channel" ? origin : undefined;
-  if (!to || to.owner) return false;
+  const to = task?.kind === "heartbeat" ? task.to : origin;
+  if (to?.kind !== "channel" || to.owner) return false;
   if (to.peer.kind !== "dm") return true;
   // Where an owner has just written is the owner's; a job's target may be anybody's.
   const isPlanned = task?.kind === "heartbeat" || task?.kind === "cron";

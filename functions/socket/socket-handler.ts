@@ -82,7 +82,15 @@ function createGateway(world: World): Gateway {
   const workspace = openWorkspace(bucket, undefined, (agentId, path) =>
     removeNotes(segments, agentId, [path]),
   );
-  const bridges = openBridges({ table, sockets, activity, payloads, platforms: channels, now });
+  const bridges = openBridges({
+    table,
+    sockets,
+    activity,
+    payloads,
+    platforms: channels,
+    configuration,
+    now,
+  });
   const broadcast = createBroadcast(table, sockets, now);
   return {
     table,

@@ -123,6 +123,8 @@ export interface Destination {
   replyToId?: string;
   /** The `context` of the inbound message to reply to. */
   context?: Readonly<Record<string, string>>;
+  /** A message that waits for its bridge is dropped when this person is no longer an owner. */
+  whileOwner?: ChannelOrigin["whileOwner"];
 }
 
 /** One message to a peer. When an answer has several parts, only the first has `replyToId`. */

@@ -83,9 +83,9 @@ export async function findOwner(
   });
   const found = newest(places);
   if (!found) return undefined;
-  const { channel, accountId, peer } = found;
+  const { channel, accountId, peer, senderId } = found;
   const owner = { agentId, ...(onChannel === undefined ? {} : { onChannel }) };
-  return { kind: "channel", channel, accountId, peer, owner };
+  return { kind: "channel", channel, accountId, peer, owner, whileOwner: { channel, senderId } };
 }
 
 async function readPlaces(table: Table, agentId: string): Promise<Places[]> {

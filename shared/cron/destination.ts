@@ -38,7 +38,10 @@ export async function destinationOf(
   };
   if (spec.mode === "systemEvent") {
     const last = await findOwner(table, configuration, agentId);
-    return last ? toChannel(sessionKey, last) : toClients;
+    // A person who becomes an owner before the answer is there receives it.
+    return last
+      ? toChannel(sessionKey, last)
+      : { ...toClients, origin: { kind: "client", owner: { agentId } } };
   }
   if (spec.deliver === false) return { ...toClients, answer: "its answer stays in the session" };
   const isNamed = spec.channel !== undefined || spec.to !== undefined;

@@ -2,6 +2,7 @@ import { findOwner } from "../channels/last-active.ts";
 import type { Configuration } from "../configuration/schema.ts";
 import type { SkipReason } from "../protocol/agent-heartbeat.ts";
 import { wasAccepted } from "../session/inbox.ts";
+import type { Origin } from "../session/inbox-entry.ts";
 import { type Intake, submitEntry } from "../session/intake.ts";
 import { heartbeatSessionKey } from "../session/key/session-key.ts";
 import { readSession } from "../session/sessions.ts";
@@ -50,13 +51,18 @@ export async function submitBeat(
 ) {
   const onChannel = target === "last" ? undefined : target;
   const to = target === "none" ? undefined : await findOwner(intake.table, configuration, agentId, onChannel);
+  // A person who becomes an owner before the answer is there receives it.
+  const later: Origin = {
+    kind: "client",
+    owner: { agentId, ...(onChannel === undefined ? {} : { onChannel }) },
+  };
   await submitEntry(intake, heartbeatSessionKey(agentId), {
     id: beatId,
     at: intake.now(),
     origin: { kind: "client" },
     kind: "message",
     text: prompt,
-    task: { kind: "heartbeat", agentId, ...(to ? { to } : {}) },
+    task: { kind: "heartbeat", agentId, ...(target === "none" ? {} : { to: to ?? later }) },
   });
   return to;
 }

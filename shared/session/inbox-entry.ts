@@ -28,6 +28,8 @@ export type Origin =
       requestId?: string;
       /** Id of the token that sent the request. The deferred response is sent only while it is valid, or when it is absent. */
       tokenId?: string;
+      /** Present if the answer is for the owner, who had no place yet: the delivery looks for one again. */
+      owner?: ToOwner;
     }
   | {
       kind: "channel";
@@ -39,9 +41,17 @@ export type Origin =
       replyToId?: string;
       /** Further fields that the channel needs to answer. They may be secret: never log or show them. */
       context?: Record<string, string>;
-      /** Present if the place was chosen as the owner's: the delivery chooses again. `onChannel`: only on this channel. */
-      owner?: { agentId: string; onChannel?: string };
+      /** Present if the place was chosen as the owner's: the delivery chooses again. */
+      owner?: ToOwner;
+      /** What is sent there is sent only while this person is an owner. Set at the delivery (`findReceiver`). */
+      whileOwner?: Sender;
     };
+
+/** The direct conversation where an owner of this agent last wrote. `onChannel`: only on this channel. */
+export interface ToOwner {
+  agentId: string;
+  onChannel?: string;
+}
 
 /** The writer of an entry, and of the run that it begins. */
 export interface Writer {
@@ -136,7 +146,7 @@ export interface HeartbeatTask {
   kind: "heartbeat";
   agentId: string;
   /** Where the answer is delivered unless it is empty. Absent: to no channel. */
-  to?: Extract<Origin, { kind: "channel" }>;
+  to?: Origin;
 }
 
 /** Which edit of which message an entry contains. */

@@ -27,13 +27,15 @@ beforeEach(async () => {
   const activity = createActivity(table, Date.now);
   const sockets = { post: async () => "gone" as const };
   const payloads = { keepFile: async () => "", fileUrl: async () => "" };
+  const configuration = openConfiguration(table, secrets);
+  const options = { table, sockets, activity, payloads, platforms: channels, configuration, now: Date.now };
   accounts = {
     table,
     secrets,
-    configuration: openConfiguration(table, secrets),
+    configuration,
     channels,
     activity,
-    bridges: openBridges({ table, sockets, activity, payloads, platforms: channels, now: Date.now }),
+    bridges: openBridges(options),
     webhookUrl: "https://hook.example/",
     now: Date.now,
   };

@@ -7,12 +7,7 @@ import {
   bridgeId,
   openBridges,
 } from "../../shared/channels/bridge/bridge.ts";
-import type {
-  ChannelAddress,
-  ChannelOrigin,
-  OutboundFile,
-  OutboundText,
-} from "../../shared/channels/channel.ts";
+import type { ChannelOrigin, OutboundFile, OutboundText } from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
@@ -34,11 +29,13 @@ let clock: number;
 /** Posted frames, by connection. */
 let posted: { connectionId: string; event: string; payload: Record<string, unknown> }[];
 let post: BridgeOptions["sockets"]["post"];
+let owners: string[];
 
 beforeEach(() => {
   table = createMemoryTable();
   clock = 1_800_000_000_000;
   posted = [];
+  owners = ["ann"];
   post = async (connectionId, frame) => {
     const { event, payload } = frame as EventFrame;
     posted.push({ connectionId, event, payload: payload as Record<string, unknown> });
@@ -55,7 +52,7 @@ const ids = () =>
 /** The dependencies of a process, with a hook around every write and post. */
 function processOf(around: Around = (_step, go) => go()): {
   bridges: Bridges;
-  deliver(id: string, text: OutboundText, file?: OutboundFile, to?: ChannelAddress): Promise<object>;
+  deliver(id: string, text: OutboundText, file?: OutboundFile, to?: Partial<ChannelOrigin>): Promise<object>;
 } {
   const name = (key: { pk: string }) => key.pk.split("#")[0];
   const watched: Table = {
@@ -74,10 +71,11 @@ function processOf(around: Around = (_step, go) => go()): {
     keepFile: async () => `payloads/files/${++kept}`,
     fileUrl: async (key: string) => `https://bucket.example/${key}?signed-at=${clock}`,
   };
-  const bridges = openBridges({ table: watched, sockets, activity, payloads, platforms: channels, now });
   const configuration = {
-    load: async () => ({ ...defaults, channels: { signal: { dmPolicy: "open" as const } } }),
+    load: async () => ({ ...defaults, channels: { signal: { dmPolicy: "open" as const, owners } } }),
   };
+  const options = { sockets, activity, payloads, platforms: channels, configuration, now };
+  const bridges = openBridges({ table: watched, ...options });
   const secrets = { get: async () => undefined };
   const sender = createChannelSender({
     table: watched,
@@ -87,8 +85,12 @@ function processOf(around: Around = (_step, go) => go()): {
     now,
     wait: async () => {},
   });
-  const deliver = (id: string, text: OutboundText, file?: OutboundFile, to: ChannelAddress = address) =>
-    sender.deliver({ ...origin, ...to }, id, text, file);
+  const deliver = (
+    id: string,
+    text: OutboundText,
+    file?: OutboundFile,
+    to: Partial<ChannelOrigin> = address,
+  ) => sender.deliver({ ...origin, ...to }, id, text, file);
   return { bridges, deliver };
 }
 
@@ -137,6 +139,24 @@ describe("a message for a bridge", () => {
     post = reading;
     await processOf().deliver("b", "again");
     expect(ids()).toEqual(["a#0", "b#0"]);
+  });
+
+  it("for an owner is dropped if they are none any more when the bridge is back", async () => {
+    await attach("c1", receipts);
+    post = async () => "gone";
+    const forAnn = { whileOwner: { channel: "signal", senderId: "ann" } };
+    await processOf().deliver("a", "a secret", undefined, forAnn);
+    await processOf().deliver("b", "to a guest");
+    clock += 60_000;
+    owners = ["olga"];
+    const back: string[] = [];
+    post = async (_connection, frame) => {
+      back.push(JSON.stringify(frame));
+      return "sent";
+    };
+    await attach("c2", receipts);
+    expect(back.map((frame) => /a secret|to a guest/.exec(frame)?.[0])).toEqual(["to a guest"]);
+    expect(await processOf().bridges.waiting(address)).toBe(1);
   });
 
   it("is split for known platforms, and sent in one piece for others", async () => {

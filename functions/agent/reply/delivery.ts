@@ -1,5 +1,5 @@
 import type { OutboundText } from "../../../shared/channels/channel.ts";
-import { findReceiver } from "../../../shared/channels/receiver.ts";
+import { deliverToReceiver, isForClients } from "../../../shared/channels/receiver.ts";
 import { settleCronRun } from "../../../shared/cron/settle-run.ts";
 import type { ChatReply, ChatRetry } from "../../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
@@ -155,13 +155,11 @@ async function deliverToChannel(
   id: string,
   text: OutboundText,
 ): Promise<string | undefined> {
-  if (run.origin.kind !== "channel") return undefined;
-  const to = await findReceiver(agent, run.origin, run.role === "guest" ? undefined : senderOf(run));
-  const outcome =
-    typeof to === "string" ? { ok: false as const, reason: to } : await agent.channels.deliver(to, id, text);
-  if (outcome.ok) return undefined;
-  log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
-  return outcome.reason;
+  const { runId, origin, role } = run;
+  if (isForClients(origin)) return undefined;
+  const sender = role === "guest" ? undefined : senderOf(run);
+  const delivered = await deliverToReceiver(agent, { origin, sender }, id, text, { runId });
+  return delivered.ok ? undefined : delivered.reason;
 }
 
 /** Logs a failed announcement: a turn does not fail because of it. */

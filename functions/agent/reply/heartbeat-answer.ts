@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { findReceiver } from "../../../shared/channels/receiver.ts";
+import { deliverToReceiver } from "../../../shared/channels/receiver.ts";
 import { recordBeatAnswer } from "../../../shared/heartbeat/beat-state.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { HeartbeatTask } from "../../../shared/session/inbox-entry.ts";
@@ -29,16 +29,11 @@ export async function settleHeartbeat(
     const toSend = { agentId, text: failure === undefined ? message : failureText, runId };
     if (await claimText(table, toSend, now())) {
       // Not before the claim: an owner may be removed while it is written.
-      const to = await findReceiver(agent, planned, undefined);
-      const isFound = typeof to !== "string";
-      const delivered = isFound
-        ? await agent.channels.deliver(to, runId, failure === undefined ? { markdown: message } : message)
-        : { ok: false, reason: to };
+      const text = failure === undefined ? { markdown: message } : message;
+      const to = { origin: planned, sender: undefined };
+      const delivered = await deliverToReceiver(agent, to, runId, text, { runId });
       if (delivered.ok) sentAt = now();
-      else {
-        log("channel.undelivered", { runId, channel: planned.channel, reason: delivered.reason });
-        await releaseText(table, toSend);
-      }
+      else await releaseText(table, toSend);
     } else log("heartbeat.repeated", { agentId, runId });
   }
   const text = failure === undefined ? answer : `Error: ${failure}`;

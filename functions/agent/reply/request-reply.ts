@@ -1,9 +1,8 @@
-import { findReceiver } from "../../../shared/channels/receiver.ts";
+import { deliverToReceiver } from "../../../shared/channels/receiver.ts";
 import { isGoodToken, revoked } from "../../../shared/peers/tokens.ts";
 import { code, errorShape, type PeerError } from "../../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
-import { log } from "../../../shared/runtime/log.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { senderOf } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
@@ -61,12 +60,11 @@ async function send(
   text: string,
   frame: (requestId: string) => ResponseFrame,
 ): Promise<void> {
-  const { channels, sockets, table, now } = agent;
+  const { sockets, table, now } = agent;
   const { origin, id, role } = entry;
   if (origin.kind === "channel") {
-    const to = await findReceiver(agent, origin, role === "guest" ? undefined : senderOf(entry));
-    if (typeof to !== "string") await channels.deliver(to, id, text);
-    else log("channel.undelivered", { deliveryId: id, channel: origin.channel, reason: to });
+    const sender = role === "guest" ? undefined : senderOf(entry);
+    await deliverToReceiver(agent, { origin, sender }, id, text, { deliveryId: id });
   } else if (origin.connectionId && origin.requestId) {
     const isGood = origin.tokenId === undefined || (await isGoodToken(table, origin.tokenId, now()));
     const { requestId } = origin;

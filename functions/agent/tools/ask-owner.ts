@@ -4,7 +4,7 @@ import { aboutSession, questionIds, questionOf } from "../../../shared/approvals
 import { putRequest, readRequest, settleRequest } from "../../../shared/approvals/requests.ts";
 import type { ChannelOrigin, Delivered } from "../../../shared/channels/channel.ts";
 import { findOwner } from "../../../shared/channels/last-active.ts";
-import { findReceiver } from "../../../shared/channels/receiver.ts";
+import { findReceiver, isForClients } from "../../../shared/channels/receiver.ts";
 import { durationMs } from "../../../shared/configuration/duration.ts";
 import type {
   Approval,
@@ -80,11 +80,16 @@ export async function tellOwner(
   try {
     const to = await findConversation(agent, sessionKey, run);
     if (to === "client") return;
-    const sent = to && (await send(to, run.origin !== to));
+    const sent = to && (await send(to, !isAt(run.origin, to)));
     if (!sent?.ok) log("approval.undelivered", { runId: run.runId, id });
   } catch (error) {
     logError("approval.undelivered", error, { runId: run.runId, id });
   }
+}
+
+/** Whether a receiver was found in the conversation of a run, which stays the same object. */
+function isAt(origin: Run["origin"], { peer }: ChannelOrigin): boolean {
+  return origin.kind === "channel" && origin.peer === peer;
 }
 
 async function findConversation(
@@ -93,7 +98,7 @@ async function findConversation(
   run: Run,
 ): Promise<ChannelOrigin | "client" | undefined> {
   const { origin, task } = run;
-  if (!task && origin.kind === "client") return "client";
+  if (!task && isForClients(origin)) return "client";
   if (!task && origin.kind === "channel" && origin.peer.kind === "dm") {
     const found = await findReceiver(agent, origin, senderOf(run));
     return typeof found === "string" ? undefined : found;

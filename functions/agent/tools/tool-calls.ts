@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { pendingRequest } from "../../../shared/approvals/requests.ts";
+import { isStillOwner } from "../../../shared/channels/inbound/sender-role.ts";
 import { type NodeCall, nodeCallFrame } from "../../../shared/peers/node-call.ts";
 import { forgetPeer, readPeer } from "../../../shared/peers/registry.ts";
 import type { Approval } from "../../../shared/protocol/approvals.ts";
@@ -46,20 +47,34 @@ export type PlannedCall = { call: ToolCallBlock; address: CallAddress; decision?
 const cutOffText =
   "not run: your reply was cut off at its token limit, and the arguments may be incomplete. Ask for less at a time.";
 
+const formerOwnerText = "the person who asked for this is no longer an owner";
+
 const notSentText = "not run: it could not be sent when you called it. Call it again if it is still needed.";
 
 /**
- * Plans for each call what carries it out: a node, a session or the gateway. An impossible call gets an error.
+ * Plans for each call what carries it out: a node, a session or the gateway. An impossible call gets an error, and so does
+ * every call on behalf of somebody who is no longer an owner.
  * @param calls the calls of the reply that are not done yet
  */
 export async function planCalls(
   agent: Agent,
   sessionKey: string,
   turn: ToolTurn,
-  { runId, step }: Pick<Run, "runId" | "step">,
+  run: Pick<Run, "runId" | "step" | "role">,
   reply: AssistantMessage,
   calls: readonly ToolCallBlock[] = toolCallsOf(reply),
 ): Promise<PlannedCall[]> {
+  const { runId, step, role } = run;
+  if (turn.sender && role !== "guest") {
+    const newest = await agent.configuration.load({ fresh: true });
+    if (!isStillOwner(newest, turn.sender)) {
+      log("tool.refused", { sessionKey, runId, step, reason: formerOwnerText });
+      return calls.map((call) => {
+        const address = { sessionKey, runId, step, callId: call.id };
+        return { call, address, by: "nobody", error: `not run: ${formerOwnerText}` };
+      });
+    }
+  }
   // A configuration that was read since the tools were offered applies.
   const configuration = await agent.configuration.load({ anyAge: true });
   const planned = calls.map(async (call): Promise<PlannedCall> => {

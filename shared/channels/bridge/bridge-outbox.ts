@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ChannelOutbound, OutboundMedia } from "../../protocol/events.ts";
+import type { Sender } from "../../session/inbox-entry.ts";
 import { absent, all, any, below, differs, exists, remove, set } from "../../world/expression.ts";
 import { type Item, succeeds, type Table } from "../../world/world.ts";
 import type { ChannelAddress } from "../channel.ts";
@@ -28,6 +29,8 @@ export interface Waiting {
   /** Time of queueing; epoch ms. */
   at: number;
   payload: KeptOutbound;
+  /** It is dropped when this person is no longer an owner. */
+  whileOwner?: Sender;
   /** The connection it was last sent on, without a receipt so far. */
   postedTo?: string;
   /** Time of the claim for sending on `postedTo`; epoch ms. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { ConfigurationStore } from "../../configuration/store.ts";
 import { kindOfMedia } from "../../media/media-types.ts";
 import type { Payloads } from "../../peers/payloads.ts";
 import { forgetPeer, listPeers, type PeerRecord, readPeer } from "../../peers/registry.ts";
@@ -16,6 +17,7 @@ import type {
   OutboundFile,
   SendOutcome,
 } from "../channel.ts";
+import { isStillOwner } from "../inbound/sender-role.ts";
 import {
   claimMessage,
   dropMessage,
@@ -26,10 +28,14 @@ import {
   listWaiting,
   maxWaiting,
   unclaimMessage,
+  type Waiting,
 } from "./bridge-outbox.ts";
 
 /** Capability of a bridge that confirms each message by `channel.delivered`. */
 const receiptCapability = "channel-receipts";
+
+/** A message that waited longer than this is sent only if its receiver is still an owner. Milliseconds. */
+const recheckMs = 1000;
 
 /** TTL of a bridge's record after its last attach, in seconds. */
 const knownSeconds = 90 * 86_400;
@@ -74,6 +80,7 @@ export interface BridgeOptions {
   payloads: Pick<Payloads, "keepFile" | "fileUrl">;
   /** The built-in platforms. */
   platforms: Readonly<Record<string, Pick<Channel, "maxText" | "format">>>;
+  configuration: Pick<ConfigurationStore, "load">;
   now: () => number;
 }
 
@@ -148,7 +155,7 @@ async function keepFile({ payloads }: BridgeOptions, file: OutboundFile): Promis
 async function send(
   options: BridgeOptions,
   address: ChannelAddress,
-  { id = randomUUID(), peer, sessionKey, replyToId }: Destination & { id?: string },
+  { id = randomUUID(), peer, sessionKey, replyToId, whileOwner }: Destination & { id?: string },
   content: { text: string; media?: KeptFile[] },
 ): Promise<SendOutcome> {
   const { table, now } = options;
@@ -162,7 +169,7 @@ async function send(
   const reply = replyToId === undefined ? {} : { replyToId };
   const session = sessionKey === undefined ? {} : { sessionKey };
   const payload = { ...address, ...session, peer: { ...peer }, message: { id, ...content, ...reply } };
-  await keepMessage(table, address, { id, at: now(), payload });
+  await keepMessage(table, address, { id, at: now(), payload, ...(whileOwner ? { whileOwner } : {}) });
   // The message is queued: after a failure from here on it is sent when the bridge attaches again.
   await sendWaiting(options, address).catch((error: unknown) =>
     logError("bridge.unsent", error, { ...address }),
@@ -180,6 +187,15 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
   for (const message of await listWaiting(table, address, now())) {
     const { id, payload } = message;
     if (!isDue(message, connectionId, now())) continue;
+    if (!(await isStillMeant(options, message))) {
+      await dropMessage(table, address, id);
+      log("channel.undelivered", {
+        ...address,
+        deliveryId: id,
+        reason: "its receiver is no longer an owner",
+      });
+      continue;
+    }
     if (!(await claimMessage(table, address, id, connectionId, now()))) continue;
     const post = async () =>
       sockets.post(connectionId, eventFrame("channel.outbound", await withUrls(options, payload)));
@@ -193,6 +209,15 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
     if (outcome === "sent" && !capabilities.includes(receiptCapability))
       await dropMessage(table, address, id);
   }
+}
+
+/** Whether a message's receiver still is who it was meant for. One that was just queued has just been checked. */
+async function isStillMeant(
+  { configuration, now }: BridgeOptions,
+  { at, whileOwner }: Waiting,
+): Promise<boolean> {
+  if (!whileOwner || now() - at < recheckMs) return true;
+  return isStillOwner(await configuration.load({ fresh: true }), whileOwner);
 }
 
 /** The payload with a URL for each file. URLs expire, so they are created at sending. */

@@ -174,7 +174,7 @@ async function deliverParts(
 }
 
 function destinationOf(
-  { peer, sessionKey, replyToId, context }: ChannelOrigin,
+  { peer, sessionKey, replyToId, context, whileOwner }: ChannelOrigin,
   id: string,
   part: number,
 ): Destination & { id: string } {
@@ -183,6 +183,7 @@ function destinationOf(
     peer,
     ...(sessionKey === undefined ? {} : { sessionKey }),
     ...(context ? { context } : {}),
+    ...(whileOwner ? { whileOwner } : {}),
     ...(part === 0 && replyToId !== undefined ? { replyToId } : {}),
   };
 }

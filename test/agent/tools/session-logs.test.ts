@@ -32,6 +32,7 @@ beforeEach(async () => {
   asked = [];
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
   bench.configuration.compaction.extractMemories = false;
+  bench.configuration.channels = { telegram: { owners: ["1"] } };
   return () => state.close();
 });
 afterAll(() => model.close());
@@ -43,7 +44,7 @@ const rooms: Record<string, Partial<InboxEntry>> = {
 
 function channelEntry(kind: string, id: string, role: "owner" | "guest"): Partial<InboxEntry> {
   const origin = { kind: "channel", channel: "telegram", accountId: "default", peer: { kind, id } };
-  return { origin, role, senderId: id } as Partial<InboxEntry>;
+  return { origin, role, senderId: role === "owner" ? "1" : id } as Partial<InboxEntry>;
 }
 
 async function say(text: string, sessionKey = main): Promise<void> {

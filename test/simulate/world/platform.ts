@@ -46,7 +46,15 @@ export function openChannels(
   const { table, bucket, presigner, sockets, secrets, now } = world;
   const activity = createActivity(table, now);
   const payloads = openPayloads(bucket, presigner);
-  const bridges = openBridges({ table, sockets, activity, payloads, platforms: channels, now });
+  const bridges = openBridges({
+    table,
+    sockets,
+    activity,
+    payloads,
+    platforms: channels,
+    configuration,
+    now,
+  });
   const options = { table, secrets, configuration, bridges, now, maxWaitMs, channels };
   return { sender: recordFailures(createChannelSender(options), activity), bridges };
 }
