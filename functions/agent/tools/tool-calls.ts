@@ -18,6 +18,7 @@ import { leftText } from "../context/prompt.ts";
 import { pendingRemote } from "../mcp/pending-remote.ts";
 import { payingFor } from "../payer.ts";
 import type { SessionWriter } from "../session-writer.ts";
+import { whileTyping } from "../typing.ts";
 import { mayUse } from "./agent-rights.ts";
 import {
   type BegunCall,
@@ -228,8 +229,9 @@ export async function dispatchCall(
 
 /**
  * Sends all node calls in parallel. Meanwhile runs the gateway's own calls and sends messages to sessions, one at a time in
- * the model's order, until the run is stopped or the lease is lost. Resolves after everything that it started has ended, so
- * that nothing continues without the lease.
+ * the model's order, until the run is stopped or the lease is lost. Shows "typing" on the run's channel: for calls of nodes
+ * once, because no function runs until their results arrive. Resolves after everything that it started has ended, so that
+ * nothing continues without the lease.
  */
 export async function carryOutCalls(
   agent: Agent,
@@ -277,7 +279,10 @@ export async function carryOutCalls(
       }
     }
   };
-  const ends = await Promise.allSettled([...sent, asked(), native()]);
+  const isWorking = planned.some(({ by }) => by !== "owner" && by !== "nobody");
+  const ends = await whileTyping(agent, isWorking ? run.origin : undefined, () =>
+    Promise.allSettled([...sent, asked(), native()]),
+  );
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 

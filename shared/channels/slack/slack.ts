@@ -54,8 +54,7 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
     send,
     buttons: slackButtons,
     sendFile: (account, { peer, context, file }) => shareFile(account, addressOf(peer, context), file),
-    // The Events API has no typing indicator.
-    async typing() {},
+    typing: showStatus,
     locate,
   };
 }
@@ -162,6 +161,18 @@ function headersFor(account: ChannelAccount, url: string): Record<string, string
 function addressOf({ id }: Peer, context: Destination["context"]) {
   const [channel, thread = context?.threadTs] = id.split("/");
   return { channel, ...(thread === undefined ? {} : { thread_ts: thread }) };
+}
+
+/**
+ * Shows a status in a thread for up to two minutes or until an answer
+ * (https://docs.slack.dev/reference/methods/assistant.threads.setStatus). Outside of threads Slack can show none.
+ */
+async function showStatus(account: ChannelAccount, { peer, context }: Destination): Promise<void> {
+  const { channel: channel_id, thread_ts } = addressOf(peer, context);
+  if (thread_ts === undefined) return;
+  await callSlack(account, "assistant.threads.setStatus", {
+    body: { channel_id, thread_ts, status: "is typing…" },
+  });
 }
 
 const uploadSchema = v.object({ upload_url: v.string(), file_id: v.string() });

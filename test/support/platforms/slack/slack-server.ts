@@ -34,6 +34,8 @@ export interface SlackServer extends PlatformServer {
   asked: SlackPost[];
   /** Texts that only one user sees. */
   whispered: { user: string; text: string }[];
+  /** What was shown below threads: `{channel}/{thread} {status}`. */
+  statuses: string[];
   /** Channels that the bot is not in. */
   closed: Set<string>;
   /** Files that users shared. */
@@ -53,11 +55,12 @@ export async function startSlackServer(): Promise<SlackServer> {
   const posted: SlackPost[] = [];
   const asked: SlackPost[] = [];
   const whispered: SlackServer["whispered"] = [];
+  const statuses: string[] = [];
   const closed = new Set<string>();
   const files: SlackFiles = new Map();
   const uploads: SlackUpload[] = [];
   const server = await startPlatformServer((call) =>
-    answer(call, { botToken, posted, asked, whispered, closed, files, uploads }),
+    answer(call, { botToken, posted, asked, whispered, statuses, closed, files, uploads }),
   );
   const sign: SlackServer["sign"] = (body, at = Math.floor(Date.now() / 1000)) => {
     // Interactions come as a form.
@@ -77,6 +80,7 @@ export async function startSlackServer(): Promise<SlackServer> {
     posted,
     asked,
     whispered,
+    statuses,
     closed,
     files,
     uploads,
@@ -99,7 +103,7 @@ export function signSlack(secret: string, body: string, at: number): SignedReque
   };
 }
 
-interface State extends Pick<SlackServer, "posted" | "asked" | "whispered"> {
+interface State extends Pick<SlackServer, "posted" | "asked" | "whispered" | "statuses"> {
   botToken: string;
   closed: Set<string>;
   files: SlackFiles;
@@ -116,6 +120,7 @@ function answer(call: PlatformCall, state: State): PlatformReply {
     "/api/chat.postMessage": postMessage,
     "/api/chat.update": updateMessage,
     "/api/chat.postEphemeral": whisper,
+    "/api/assistant.threads.setStatus": setStatus,
   };
   const method = methods[call.path];
   if (!method) return fault("unknown_method");
@@ -176,6 +181,15 @@ function whisper(body: Record<string, unknown>, { whispered }: State): PlatformR
   if (!text) return fault("no_text");
   whispered.push({ user, text });
   return { status: 200, body: { ok: true, message_ts: "1700000000.999999" } };
+}
+
+function setStatus(body: Record<string, unknown>, { statuses }: State): PlatformReply {
+  const { channel_id, thread_ts, status } = body;
+  if (typeof channel_id !== "string") return fault("channel_not_found");
+  if (!/^\d{10}\.\d{6}$/.test(String(thread_ts))) return fault("invalid_thread_ts");
+  if (typeof status !== "string") return fault("invalid_arguments");
+  statuses.push(`${channel_id}/${thread_ts} ${status}`);
+  return { status: 200, body: { ok: true } };
 }
 
 function fault(error: string): PlatformReply {
