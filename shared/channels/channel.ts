@@ -272,6 +272,8 @@ export interface Channel extends AccountSetup {
    * `sendFileTimeoutMs`. Absent when the platform accepts no files.
    */
   sendFile?(account: ChannelAccount, message: FileMessage): Promise<SendOutcome>;
+  /** A long answer stays texts: it is unknown whether files reach the platform. */
+  keepsTexts?: true;
   /** Absent when the platform has no buttons. */
   buttons?: Buttons;
   /**
@@ -290,7 +292,16 @@ export interface Channel extends AccountSetup {
 /** The methods of a channel for sending messages and fetching media. */
 export type OutboundChannel = Pick<
   Channel,
-  "name" | "maxText" | "encode" | "format" | "send" | "sendFile" | "buttons" | "typing" | "locate"
+  | "name"
+  | "maxText"
+  | "encode"
+  | "format"
+  | "keepsTexts"
+  | "send"
+  | "sendFile"
+  | "buttons"
+  | "typing"
+  | "locate"
 >;
 
 /** What a text's form depends on. */

@@ -186,6 +186,22 @@ describe("a message for a bridge", () => {
     expect(Math.max(...texts.map(({ length }) => length))).toBeLessThanOrEqual(2000);
   });
 
+  it("stays text when it is long: its program may not send files on", async () => {
+    const discord = { channel: "discord", accountId: "gateway" };
+    await attach("c1", [], discord);
+    await processOf().deliver("long", { markdown: "word ".repeat(2400) }, undefined, discord);
+    const messages = posted.flatMap(
+      ({ payload }) => (payload.message as { text: string; media?: object[] }) ?? [],
+    );
+    expect(messages.map(({ media }) => media)).toEqual(Array(6).fill(undefined));
+    expect(
+      messages
+        .map(({ text }) => text)
+        .join(" ")
+        .match(/word/g),
+    ).toHaveLength(2400);
+  });
+
   it("contains only fields that the bridge needs", async () => {
     await attach("c1");
     await processOf().deliver("a", "hello");

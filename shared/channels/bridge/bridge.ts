@@ -107,6 +107,7 @@ export function openBridges(options: BridgeOptions): Bridges {
         maxText: platform?.maxText ?? maxText,
         ...(isWritten(channel) ? { format: platform?.format } : {}),
         send: (_account, { text, ...to }) => send(options, address, to, { text }),
+        keepsTexts: true,
         sendFile: async (_account, { file, ...to }) =>
           send(options, address, to, { text: "", media: [await keepFile(options, file)] }),
         typing: (_account, to) => showTyping(options, address, to, true),

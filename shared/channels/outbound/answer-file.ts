@@ -11,13 +11,13 @@ export interface Divided {
   rest: readonly Rendered[];
 }
 
-/** Bridges get all messages: not every program sends files on. */
+/** Divides a text whose messages are too many, unless the channel keeps texts. */
 export function withAnswerFile(
-  { format, sendFile }: Pick<OutboundChannel, "format" | "sendFile">,
+  { keepsTexts, sendFile }: Pick<OutboundChannel, "keepsTexts" | "sendFile">,
   text: OutboundText,
   messages: readonly Rendered[],
 ): Divided {
-  if (messages.length <= maxMessages || !format || !sendFile) return { texts: messages, rest: [] };
+  if (messages.length <= maxMessages || keepsTexts || !sendFile) return { texts: messages, rest: [] };
   // WhatsApp accepts no other type of text.
   const file = { filename: "answer.md", mimeType: "text/plain", body: Buffer.from(sourceOf(text)) };
   return { texts: messages.slice(0, maxMessages - 1), file, rest: messages.slice(maxMessages - 1) };

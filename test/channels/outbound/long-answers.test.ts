@@ -55,13 +55,6 @@ it("a text of four parts is four messages", async () => {
   expect(sentTexts()).toEqual(["a", "b", "c", "d"]);
 });
 
-it("a bridge gets all parts as texts: its program may not send files on", async () => {
-  const bridge = { ...channels.telegram, format: undefined };
-  const sender = senderOver(on.table, { telegram: bridge } as Channels);
-  expect(await sender.deliver(toAnn, id, longer)).toEqual({ ok: true });
-  expect(sentTexts()).toEqual(letters);
-});
-
 it("the rest follows as texts if the platform refuses the file, also when it is repeated", async () => {
   on.telegram.fail("sendDocument", {
     status: 400,
