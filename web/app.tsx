@@ -22,7 +22,7 @@ export function App({ state, signOut }: { state: ConsoleState; signOut: () => vo
   const isChat = view === undefined && name !== "more";
   useShownSession(state, isChat);
   useEffect(() => state.waiting.watch(() => document.visibilityState === "visible"), [state]);
-  useEscape(state, isMenuOpen);
+  useKeys(state, isMenuOpen);
   const closeMenu = () => {
     isMenuOpen.value = false;
   };
@@ -77,10 +77,15 @@ function useShownSession(state: ConsoleState, isChat: boolean): void {
   }, [state, isChat, named, shown]);
 }
 
-/** Escape closes the menu, or else stops the run of the shown session. */
-function useEscape(state: ConsoleState, isMenuOpen: Signal<boolean>): void {
+/** Escape closes the menu, or else stops the run of the shown session. ⌘K and Ctrl+K lead to the search. */
+function useKeys(state: ConsoleState, isMenuOpen: Signal<boolean>): void {
   useEffect(() => {
     const keyed = (event: KeyboardEvent) => {
+      if (event.key === "k" && (event.metaKey || event.ctrlKey)) {
+        event.preventDefault();
+        isMenuOpen.value = matchMedia("(max-width: 760px)").matches;
+        requestAnimationFrame(() => document.querySelector<HTMLElement>(".sessions input")?.focus());
+      }
       if (event.key !== "Escape") return;
       if (isMenuOpen.value) isMenuOpen.value = false;
       else if (state.conversation.value.isRunning.value) void state.stop();

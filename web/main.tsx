@@ -3,6 +3,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { begun } from "./early.ts";
 import { Pairing } from "./pairing.tsx";
+import { followVisibleHeight } from "./parts/visible-height.ts";
 import { followAddress, route } from "./routes.ts";
 import { ConsoleState } from "./state/console-state.ts";
 import { signOut } from "./state/sign-out.ts";
@@ -13,6 +14,7 @@ const defaultSession = "main";
 
 async function start(): Promise<void> {
   followAddress();
+  followVisibleHeight();
   const { store, session, connect, connection } = await begun;
   const shown = signal<{ state?: ConsoleState; fault: string }>({ fault: "" });
   const signIn = (using: PageConnection) => {

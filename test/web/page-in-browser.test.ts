@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { openNode } from "../support/peer.ts";
 import { until } from "../support/until.ts";
 import { chromiumPath, inBrowser } from "./browser.ts";
 import { hostileTexts } from "./hostile-texts.ts";
@@ -172,6 +173,41 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, 
     await until(async () => (await house.page.locator("article").count()) === 80, "all are shown");
     expect(await house.page.locator("article").first().textContent()).toContain("old 0");
     expect(await house.page.locator(".earlier").count()).toBe(0);
+  });
+
+  it("offers what a connected machine can do, and general things without one", async () => {
+    await house.signIn();
+    const offers = house.page.locator(".empty button");
+    await house.page.click("text=What can you do?");
+    expect(await house.page.inputValue("textarea")).toBe("What can you do?");
+    expect(await offers.count()).toBe(3);
+    const node = await openNode(house.dev.url, house.dev.token, "garden-pi", { Bash: () => undefined });
+    await house.page.reload();
+    await house.page.click("text=What can you do on garden-pi?");
+    expect(await offers.count()).toBe(3);
+    await node.close();
+  });
+
+  it("keeps the box for a message above the keyboard of a phone", async () => {
+    await house.signIn();
+    await house.page.evaluate(() => {
+      Object.defineProperty(visualViewport, "height", { value: 300, configurable: true });
+      visualViewport?.dispatchEvent(new Event("resize"));
+    });
+    const box = await house.page.locator(".composer").boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(300);
+    await house.page.evaluate(() => {
+      Object.defineProperty(visualViewport, "height", { value: innerHeight });
+      visualViewport?.dispatchEvent(new Event("resize"));
+    });
+    expect((await house.page.locator(".app").boundingBox())?.height).toBe(640);
+  });
+
+  it.each([360, 1440])("leads to the search by a key, %i pixels wide", async (width) => {
+    await house.signIn("chat", { width, height: 640 });
+    await house.page.keyboard.press("Control+k");
+    await house.page.waitForFunction(() => document.activeElement?.matches(".sessions input"));
+    expect(await house.page.locator(".sessions input").isVisible()).toBe(true);
   });
 
   it("stops a run by Escape, and lists commands for a slash", async () => {

@@ -51,7 +51,7 @@ describe.skipIf(chromiumPath === undefined)("sessions in a browser", inBrowser, 
     await house.page.click("text=Reset…");
     await house.page.click("dialog button.danger");
     const earlier = house.page.locator("[aria-label='Earlier conversations'] a");
-    expect(await earlier.innerText()).toMatch(/^1\. conversation,\s(.*, )?\d\d:\d\d/);
+    expect(await earlier.innerText()).toMatch(/^1\. conversation, (.*, )?\d\d:\d\d/);
     await earlier.click();
     await house.page.waitForSelector("main.view .mine:has-text('puffins')");
     expect(await house.page.locator("main.view .edit").count()).toBe(0);

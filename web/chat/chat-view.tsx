@@ -7,18 +7,13 @@ import { ApprovalCard } from "./approval-card.tsx";
 import { Composer } from "./composer.tsx";
 import { EditBanner, editsLast } from "./edit-banner.tsx";
 import { EntryView } from "./entry-view.tsx";
+import { FirstWords } from "./first-words.tsx";
 import type { FileSource } from "./message-files.tsx";
 import { useNewestFirst } from "./newest-first.ts";
 import { agentOf } from "./session-name.ts";
 
 /** How far from the newest entry a reader may be and still follows it, in pixels. */
 const followPixels = 80;
-
-const firstWords = [
-  "What can you do on this machine?",
-  "Summarize what changed in this folder this week.",
-  "Remind me at 17:00 to call the dentist.",
-];
 
 /** The conversation of the shown session, and the box for the next message. */
 export function ChatView({
@@ -64,7 +59,7 @@ export function ChatView({
             </button>
           )}
           {!view.isLoaded.value && <p class="note">Loading the conversation…</p>}
-          {isEmpty && <Empty draft={draft} />}
+          {isEmpty && <FirstWords state={state} draft={draft} />}
           {drawn.map((entry) => (
             <EntryView
               key={view.shownKey(entry)}
@@ -89,9 +84,11 @@ export function ChatView({
         </div>
       </div>
       {!isFollowing.value && (
-        <button type="button" class="round newest" aria-label="Jump to the newest message" onClick={newest}>
-          <Icon name="down" />
-        </button>
+        <div class="newest-place">
+          <button type="button" class="round newest" aria-label="Jump to the newest message" onClick={newest}>
+            <Icon name="down" />
+          </button>
+        </div>
       )}
       <EditBanner state={state} draft={draft} />
       <Composer state={state} draft={draft} />
@@ -123,25 +120,4 @@ function useFollowing(log: RefObject<HTMLDivElement | null>, isFollowing: Signal
       element.removeEventListener("scroll", scrolled);
     };
   }, [log, isFollowing]);
-}
-
-/** What an empty conversation offers. */
-function Empty({ draft }: { draft: { value: string } }) {
-  return (
-    <section class="empty">
-      <h2>What shall we do?</h2>
-      <p class="dim">Write below, or begin with one of these. A slash lists commands.</p>
-      {firstWords.map((words) => (
-        <button
-          type="button"
-          onClick={() => {
-            draft.value = words;
-            document.querySelector("textarea")?.focus();
-          }}
-        >
-          {words}
-        </button>
-      ))}
-    </section>
-  );
 }

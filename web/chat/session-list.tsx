@@ -36,6 +36,7 @@ export function SessionList({ state, onChosen }: { state: ConsoleState; onChosen
           type="search"
           placeholder="Find or name"
           aria-label="Find or name a session"
+          title="Find or name a session (⌘K, Ctrl+K)"
           value={words.value}
           onInput={({ currentTarget }) => {
             words.value = currentTarget.value;

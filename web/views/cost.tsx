@@ -1,5 +1,6 @@
 import type { UsageFigures } from "../../shared/protocol/usage.ts";
 import { Fault } from "../parts/fault.tsx";
+import { Loading } from "../parts/loading.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import type { ConsoleState } from "../state/console-state.ts";
 import { Budgets } from "./cost/budgets.tsx";
@@ -21,7 +22,7 @@ export default function CostView({ state }: { state: ConsoleState }) {
   return (
     <>
       <Fault text={usage.fault.value} retry={usage.reload} />
-      {!found && usage.fault.value === "" && <p class="note">Loading…</p>}
+      {!found && usage.fault.value === "" && <Loading state={state} />}
       {found && (
         <>
           <div class="sums">

@@ -3,6 +3,7 @@ import type { Results } from "../../shared/protocol/results.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { timeText } from "../parts/durations.ts";
 import { Fault } from "../parts/fault.tsx";
+import { Loading } from "../parts/loading.tsx";
 import { useAction } from "../parts/use-action.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import type { ConsoleState } from "../state/console-state.ts";
@@ -22,7 +23,7 @@ export default function Devices({ state }: { state: ConsoleState }) {
         cannot change settings. A device that is not used for 90 days is signed out.
       </p>
       <Fault text={listed.fault.value} retry={listed.reload} />
-      {devices === undefined && listed.fault.value === "" && <p class="note">Loading…</p>}
+      {devices === undefined && listed.fault.value === "" && <Loading state={state} />}
       <ul class="rows" aria-label="Devices">
         {devices?.toSorted(byUse).map((device) => (
           <DeviceRow key={device.id} device={device} state={state} reload={listed.reload} />

@@ -3,6 +3,7 @@ import { sessionName } from "../chat/session-name.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { timeText } from "../parts/durations.ts";
 import { Fault } from "../parts/fault.tsx";
+import { Loading } from "../parts/loading.tsx";
 import { useAction } from "../parts/use-action.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { addressOf, correctAddress, route } from "../routes.ts";
@@ -23,7 +24,7 @@ export default function Session({ state }: { state: ConsoleState }) {
   const found = history.value.value;
   if (!found)
     return history.fault.value === "" ? (
-      <p class="note">Loading…</p>
+      <Loading state={state} />
     ) : (
       <Fault text={history.fault.value} retry={history.reload} />
     );
@@ -42,8 +43,10 @@ export default function Session({ state }: { state: ConsoleState }) {
           .map(({ sessionId: id, lastActiveAt }, index) => (
             <li key={id}>
               <a href={addressOf("session", found.sessionKey, id)}>
-                {index + 1}. conversation,{" "}
-                {lastActiveAt === undefined ? id.slice(0, 8) : <time>{timeText(lastActiveAt)}</time>}
+                <span>
+                  {index + 1}. conversation,{" "}
+                  {lastActiveAt === undefined ? id.slice(0, 8) : <time>{timeText(lastActiveAt)}</time>}
+                </span>
               </a>
             </li>
           ))
