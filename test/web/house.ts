@@ -46,6 +46,22 @@ export class PageHouse {
     await this.page.press("textarea", "Enter");
   }
 
+  /** What the page has kept on its device: the keys of its stores. */
+  kept(): Promise<string[]> {
+    return this.page.evaluate(async () => {
+      const answer = <T>(request: IDBRequest<T>) =>
+        new Promise<T>((resolve) => {
+          request.onsuccess = () => resolve(request.result);
+        });
+      const database = await answer(indexedDB.open("gsv"));
+      const names = [...database.objectStoreNames];
+      const keys = names.map((name) => answer(database.transaction(name).objectStore(name).getAllKeys()));
+      const kept = (await Promise.all(keys)).map((all, index) => all.map((key) => `${names[index]} ${key}`));
+      database.close();
+      return kept.flat();
+    });
+  }
+
   readonly replies = () => this.page.locator("article.reply:not(.open)").allInnerTexts();
   readonly sent = () => this.page.locator("article.mine .plain").allInnerTexts();
 }

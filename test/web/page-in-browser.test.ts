@@ -225,11 +225,15 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, 
 
   it("forgets everything when the user signs out", async () => {
     await house.signIn();
+    await house.send("hello");
+    await until(async () => (await house.kept()).includes("history agent:main:main"), "it is kept");
     await house.page.click(".bar >> text=More");
     await house.page.click("main >> text=Sign out of this device");
     await house.page.waitForSelector("#code");
+    await until(async () => (await house.kept()).length === 0, "it is deleted");
     await house.page.reload();
     await house.page.waitForSelector("#code");
+    expect(await house.kept()).toEqual(["settings gateway"]);
   });
 });
 

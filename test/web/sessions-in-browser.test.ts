@@ -146,6 +146,7 @@ describe.skipIf(chromiumPath === undefined)("devices in a browser", inBrowser, (
     await house.page.waitForSelector("#code");
     await house.page.reload();
     await house.page.waitForSelector("#code");
+    expect(await house.kept()).toEqual(["settings gateway"]);
     const tokens = await listTokens(house.dev.cloud.world.table, Date.now());
     expect(tokens.filter(({ device }) => device)).toEqual([]);
   });
