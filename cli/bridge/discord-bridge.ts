@@ -127,9 +127,15 @@ export class DiscordBridge {
 
   async #handle(reader: DiscordReader, { event, session }: Dispatch): Promise<void> {
     this.#stopping.signal.throwIfAborted();
-    if (event.t !== "READY") await this.#forward(await reader.read(event));
-    this.#state.handled({ session, ...(event.t === "READY" ? { isBehind: true } : {}) });
-    if (event.t === "READY") await this.#catchUp(reader);
+    if (event.t === "READY") {
+      this.#state.handled({ session, isBehind: true });
+      // From here on, a restart misses nothing.
+      this.#log("connected to Discord with a new session");
+      await this.#catchUp(reader);
+      return;
+    }
+    await this.#forward(await reader.read(event));
+    this.#state.handled({ session });
   }
 
   /** Reads what was written while there was no session, in the channels with a known message. */

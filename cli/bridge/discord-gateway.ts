@@ -54,7 +54,6 @@ export async function openDiscord(options: DiscordOptions): Promise<{ close(): P
   manager.on(WebSocketShardEvents.Dispatch, (event) => {
     if (session) options.onDispatch({ event, session: { ...session, sequence: event.s } });
   });
-  manager.on(WebSocketShardEvents.Ready, () => log("connected to Discord with a new session"));
   manager.on(WebSocketShardEvents.Resumed, () => log("connected to Discord; the session goes on"));
   manager.on(WebSocketShardEvents.Closed, (code) => log(`disconnected from Discord: code ${code}`));
   manager.on(WebSocketShardEvents.SocketError, (error) => log(`disconnected from Discord: ${error.message}`));

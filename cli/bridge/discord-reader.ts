@@ -143,7 +143,8 @@ export class DiscordReader {
     return {
       text: isText ? this.#named(first.text, found.mentions) : "",
       parts: [...leavesOf(rest), ...forwarded],
-      media: rest.flatMap(mediaOf),
+      // Discord has at most ten files in a message. The pictures of stickers come after them.
+      media: rest.flatMap(mediaOf).slice(0, 10),
     };
   }
 

@@ -35,6 +35,26 @@ it("a direct message is answered as a reply to it", async () => {
     content: "Heard.",
     message_reference: { message_id: id },
   });
+  expect(house.discord.typing).toContain(annsDm);
+});
+
+it("the agent gets a message's file and the text that it answers", async () => {
+  echo();
+  house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  house.gateway.write({
+    content: "what is it?",
+    attachments: [
+      { filename: "plan.txt", content_type: "text/plain", size: 9, url: `${house.discord.url}/kept/plan` },
+    ],
+    referenced_message: { content: "I said so", author: { id: "9", username: "bob" } },
+    message_reference: { message_id: "9" },
+  });
+  await until(() => posted().length > 0);
+  // The gateway fetches files from https addresses only.
+  expect(house.asked[0]).toMatch(
+    /in reply to: I said so.*what is it\?.*document: plan\.txt, text\/plain, could not be fetched/s,
+  );
 });
 
 it("in a server only a message that mentions the bot, or answers it, is answered, and a thread is a conversation", async () => {
