@@ -2,7 +2,7 @@ import type { GatewayDispatchPayload } from "discord-api-types/v10";
 import * as v from "valibot";
 import type { ChannelAccount } from "../../shared/channels/channel.ts";
 import type { ForwardedPart } from "../../shared/channels/content/part.ts";
-import { partsOfMessage, targetMessage } from "../../shared/channels/discord/discord-content.ts";
+import { partsOfMessage, targetMessage, timeOf } from "../../shared/channels/discord/discord-content.ts";
 import { kindOfMedia } from "../../shared/media/media-types.ts";
 import type { ParamsInput } from "../../shared/protocol/methods.ts";
 import { askDiscord } from "./ask-discord.ts";
@@ -192,11 +192,6 @@ function senderOf(
 ): Inbound["sender"] & object {
   const shown = nick ?? global_name ?? username;
   return { id, ...(shown ? { name: shown } : {}), ...(username ? { handle: username } : {}) };
-}
-
-/** A snowflake's time, epoch ms (https://docs.discord.com/developers/reference#snowflakes). */
-function timeOf(id: string): number {
-  return Number((BigInt(id) >> 22n) + 1_420_070_400_000n);
 }
 
 function leavesOf(parts: readonly ForwardedPart[]) {

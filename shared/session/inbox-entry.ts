@@ -67,6 +67,12 @@ export interface Sender {
   senderId: string;
 }
 
+/** The place of a messenger's message in its conversation (`orderEntry`). */
+export interface Dated {
+  /** When it was written, by the platform's clock, epoch ms. Absent for clients and for the gateway's own messages. */
+  sentAt?: number;
+}
+
 /** The configuration that a message and its run use. */
 export interface Configured {
   /**
@@ -162,6 +168,7 @@ export interface Correction {
  */
 export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
   Configured &
+  Dated &
   (
     | {
         kind: "message";

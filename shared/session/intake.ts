@@ -12,12 +12,14 @@ import { appendEntry } from "./inbox.ts";
 import type {
   Configured,
   Correction,
+  Dated,
   InboxEntry,
   Origin,
   Overrides,
   RemoteMedia,
   Writer,
 } from "./inbox-entry.ts";
+import { orderEntry } from "./order-entry.ts";
 import { readSession } from "./sessions.ts";
 import { isLeased, needsAgent, type SessionState } from "./state.ts";
 
@@ -27,7 +29,7 @@ export type Intake = CommandContext;
 /**
  * An incoming message. The caller chooses `id`, so that a retry is the same message; it becomes the run's id.
  */
-export interface Incoming extends Configured {
+export interface Incoming extends Configured, Dated {
   id: string;
   /** The sender's text, in which commands and directives are recognized. */
   text: string;
@@ -161,6 +163,7 @@ export async function submitEntry(
 ): Promise<{ queued: boolean }> {
   const now = intake.now();
   const { accepted, state } = await appendEntry(intake.table, sessionKey, entry, now);
+  await orderEntry(intake.table, { sessionKey }, entry, state);
   const queued = isBehindOthers(state, entry.id, now);
   log("inbox.append", { sessionKey, entryId: entry.id, kind: entry.kind, accepted, queued });
   if (needsAgent(state, now)) await intake.wake(sessionKey, entry.configurationVersion);
@@ -180,9 +183,10 @@ function isBehindOthers(state: SessionState, entryId: string, now: number): bool
 }
 
 function entryBase(intake: Intake, incoming: Incoming) {
-  const { id, origin, writer, configurationVersion } = incoming;
+  const { id, origin, writer, configurationVersion, sentAt } = incoming;
   const configured = configurationVersion === undefined ? {} : { configurationVersion };
-  return { id, at: intake.now(), origin, ...writer, ...configured };
+  const dated = sentAt === undefined ? {} : { sentAt };
+  return { id, at: intake.now(), origin, ...writer, ...configured, ...dated };
 }
 
 /** Undefined when the text has no directives. A text without a slash, the usual case, costs no read. */

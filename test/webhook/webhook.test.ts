@@ -179,6 +179,7 @@ describe("a message of Telegram", () => {
         role: "owner",
         senderId: "5001002003",
         configurationVersion: expect.any(Number),
+        sentAt: 1_780_000_000_000,
       },
     ]);
     expect(on.woken).toEqual([main]);

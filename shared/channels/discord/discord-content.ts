@@ -117,3 +117,8 @@ export function toMediaPart(found: v.InferOutput<typeof attachment>): ForwardedP
     media: remoteMedia(url ? { url } : {}, { mimeType, filename, size, duration, voice }),
   };
 }
+
+/** A snowflake's time, epoch ms (https://docs.discord.com/developers/reference#snowflakes). */
+export function timeOf(id: string): number {
+  return Number((BigInt(id) >> 22n) + 1_420_070_400_000n);
+}

@@ -5,7 +5,7 @@ import { ownValue } from "../account.ts";
 import type { InboundMessage, Press, Sender } from "../channel.ts";
 import { contentOf } from "../content/content.ts";
 import type { Part } from "../content/part.ts";
-import { attachment, partsOfMessage, targetMessage, toMediaPart } from "./discord-content.ts";
+import { attachment, partsOfMessage, targetMessage, timeOf, toMediaPart } from "./discord-content.ts";
 
 const text = v.optional(v.string());
 const name = v.nullish(v.string());
@@ -99,7 +99,7 @@ export function readInteraction(found: Interaction, now: number): InboundMessage
     sender,
     messageId: found.id,
     ...content,
-    timestamp: now,
+    timestamp: timeOf(found.id),
     // A command is always addressed to the agent.
     wasMentioned: true,
     context: { interactionToken: found.token, receivedAt: String(now) },

@@ -78,7 +78,7 @@ describe("a command on Discord", () => {
       sender: { id: "53908232506183680", name: "Ann", handle: "ann_example" },
       messageId: interaction.id,
       text: "hello\n  there",
-      timestamp: now,
+      timestamp: Date.parse("2024-09-29T17:19:27.041Z"),
       wasMentioned: true,
       context: { interactionToken: interaction.token, receivedAt: String(now) },
     });
