@@ -140,8 +140,8 @@ const wholeTable: Grant = {
 const partitions = (...keys: string[]): Grant["when"] => ({
   "ForAllValues:StringLike": { "dynamodb:LeadingKeys": keys },
 });
-/** The partitions in which messages of platforms are received: sessions, receipts, pairing requests, activity, faults, slots. */
-const inbound = ["S#*", "RX#*", "TX#*", "PAIR", "ACTIVE#*", "CHANNEL", "FAULT", "SLOTS"];
+/** The partitions in which messages of platforms are received: sessions, receipts, sent texts, pairing requests, activity, faults, slots. */
+const inbound = ["S#*", "RX#*", "TX#*", "SAID#*", "PAIR", "ACTIVE#*", "CHANNEL", "FAULT", "SLOTS"];
 const requests = "AP#*";
 const manageConnections = ["execute-api:ManageConnections"];
 

@@ -8,7 +8,7 @@ import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { havingRead, newRun, type Run, shrinkSteps, startedAgain } from "../../shared/session/run.ts";
 import { assign, metaKey, type SessionState } from "../../shared/session/state.ts";
 import { originsOfEntry, originsOfSession } from "../../shared/session/words-read.ts";
-import type { Step } from "../../shared/world/expression.ts";
+import { remove, type Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { receiveAttachments } from "./attachments.ts";
 import { compactionSteps } from "./compaction/compaction.ts";
@@ -18,6 +18,7 @@ import { messageOrigin, newTail, type Prepared, plainTail, withTail } from "./co
 import { waitAtLimit } from "./limit-step.ts";
 import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
 import { announceWait, unannounced } from "./reply/delivery.ts";
+import { feedbackLines } from "./reply/feedback-lines.ts";
 import { announceStart } from "./reply/session-news.ts";
 import { applyReply, failStep } from "./reply-step.ts";
 import { type Next, runOf, type SessionWriter } from "./session-writer.ts";
@@ -50,7 +51,9 @@ export async function beginRun(
 ): Promise<StepPlan> {
   const received = entry.attachments && (await receiveAttachments(agent, writer, entry));
   const now = agent.now();
-  const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...(received ?? [])]);
+  const { feedback = [] } = writer.state;
+  const text = [...feedbackLines(feedback), entry.text].join("\n");
+  const content = userContent(text, [...(entry.media ?? []).flatMap(mediaBlocks), ...(received ?? [])]);
   const message: Message = { role: "user", content, origin: messageOrigin(entry), timestamp: entry.at };
   const { configurationVersion = agent.configuration.version() } = entry;
   agent.reminders.prepare(writer.sessionKey, entry.at);
@@ -62,6 +65,7 @@ export async function beginRun(
     assign("updatedAt", now),
     ...(entry.origin.kind === "channel" ? [assign("lastChannel", entry.origin)] : []),
     ...listSteps(metaKey(writer.sessionKey), now),
+    ...feedback.map((_, index) => remove(["feedback", index])),
   ];
   const plan = { run, appended: [message], writes, entry };
   // The peers are read after the message arrived, so that the run is offered every node that was connected by then.

@@ -11,6 +11,7 @@ import type {
 } from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { handleInbound, type Inbound, type InboundOutcome } from "../../shared/channels/inbound/inbound.ts";
+import { handleReaction } from "../../shared/channels/inbound/reaction.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
@@ -93,7 +94,7 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   }
   if (received.status === "refused") return refuse(received.httpStatus, received.reason, address);
   if (received.status === "answered") return answer(received.httpStatus, received.body, received.contentType);
-  const { messages, presses = [], shown, pressed, failures = [] } = received;
+  const { messages, presses = [], reactions = [], shown, pressed, failures = [] } = received;
   for (const failure of failures) await webhook.activity.failure(address, failure);
   if (isStopped(found)) found = await webhook.finder.findNewest(channel, address.accountId);
   if (!found.ok || isStopped(found)) return dropMessages(address, messages, shown);
@@ -101,6 +102,10 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   for (const message of messages) {
     const outcome = await acceptMessage(webhook, address, message, shown !== undefined);
     if (shown) text = bodyFor(outcome, shown);
+  }
+  for (const reaction of reactions) {
+    const outcome = await handleReaction(webhook, address, reaction);
+    log("webhook.reaction", { ...address, senderId: reaction.sender.id, outcome });
   }
   for (const press of presses) {
     const outcome = await answerPress(webhook, channel, found.account, press);

@@ -77,6 +77,7 @@ export type Received =
       status: "messages";
       messages: InboundMessage[];
       presses?: Press[];
+      reactions?: Reaction[];
       shown?: ShownAnswer;
       /** The JSON response body to a press, if the platform shows it. There is then at most one press. */
       pressed?: (outcome: PressOutcome) => string;
@@ -177,6 +178,20 @@ export interface Buttons {
   close?(account: ChannelAccount, sent: SentQuestion, text: string): Promise<SendOutcome>;
   /** Tells the presser, besides the closed question. Best effort. Absent: the HTTP response does. */
   respond?(account: ChannelAccount, press: Press, outcome: PressOutcome): Promise<void>;
+}
+
+/** What the agent shows on a message: that it was accepted, and how its run has ended. */
+export type Mark = "accepted" | "answered" | "failed";
+
+/** A reaction of somebody to a message, from a verified request. */
+export interface Reaction {
+  /** The platform's id; a redelivery has the same id. */
+  eventId: string;
+  sender: Sender;
+  peer: Peer;
+  messageId: string;
+  /** Absent: the sender has no reaction any more. */
+  emoji?: string;
 }
 
 /** What followed from a press. `isClosed`: the question shows how it was answered. */
@@ -282,6 +297,8 @@ export interface Channel extends AccountSetup {
   awaitsAnswer?: true;
   /** Shows that an answer is being written. Best effort. */
   typing(account: ChannelAccount, destination: Destination): Promise<void>;
+  /** Shows a mark on a message, in place of the one before. Best effort. Absent: the platform shows none. */
+  mark?(account: ChannelAccount, message: SentQuestion, mark: Mark): Promise<void>;
   /**
    * Resolves an attachment's `source` to the location of its bytes, with an API call if needed. Does not
    * throw. Without this method, or for an unknown source, the location is the source's `url`.
@@ -301,6 +318,7 @@ export type OutboundChannel = Pick<
   | "sendFile"
   | "buttons"
   | "typing"
+  | "mark"
   | "locate"
 >;
 
@@ -340,6 +358,8 @@ export interface ChannelSender {
   close(id: string, text: (form: TextForm) => string): Promise<string | undefined>;
   /** Shows a typing indicator when the origin is a channel. Best effort. */
   typing(origin: Origin): Promise<void>;
+  /** Shows a mark on the message of an origin, if the channel's setting `reactions` is on. Best effort. */
+  mark(origin: Origin, mark: Mark): Promise<void>;
   /** Replaces a pending answer that the channel shows, when there will be no answer. */
   conclude(origin: Origin, id: string, text: string): Promise<void>;
 }

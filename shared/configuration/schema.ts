@@ -77,6 +77,8 @@ const channel = v.strictObject({
   trustApprovals: flag,
   /** In rooms: false to answer every message. Absent or true: only messages addressed to the agent. */
   requireMention: flag,
+  /** Whether reactions on a message show that it was accepted, and how its run has ended. Absent: no. */
+  reactions: flag,
   accounts: v.optional(v.record(plainName, account)),
 });
 

@@ -76,6 +76,16 @@ export interface StoredSpending {
   day: string;
 }
 
+/** The owner's verdict on an answer, which the next turn tells the model. */
+export interface Feedback {
+  /** The platform's id of the answer's message. A later verdict on it replaces an earlier one. */
+  messageId: string;
+  /** Absent: the owner took the verdict back. */
+  emoji?: "👍" | "👎";
+  /** The beginning of the answer. */
+  text: string;
+}
+
 /**
  * A session: lease, inbox and state in one item, so that each change is one conditional write.
  * Times are epoch ms.
@@ -139,6 +149,8 @@ export interface SessionState {
   lastChannel?: Extract<Origin, { kind: "channel" }>;
   /** Tools of MCP servers that `gsv__ToolSearch` has found, oldest first: the model is offered these of many. */
   foundTools?: string[];
+  /** The owner's verdicts on answers since the last turn. */
+  feedback?: Feedback[];
   label?: string;
   resetPolicy?: ResetPolicy;
   lastResetAt?: number;

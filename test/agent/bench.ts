@@ -178,6 +178,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
           ask: async () => ({ ok: true }),
           close: async () => undefined,
           typing: async () => {},
+          mark: async () => {},
           conclude: async () => {},
         },
         fetchAttachment: (...request) => bench.fetchAttachment(...request),

@@ -60,6 +60,16 @@ export function deathAt(index: number, moment: "before" | "after"): Around {
   };
 }
 
+/** Around a write of the table, except of a text that is kept for replies: that happens beside the others, and may be lost. */
+export function aroundWrite<T>(
+  key: { pk: string },
+  around: Around,
+  step: string,
+  go: () => Promise<T>,
+): Promise<T> {
+  return key.pk.startsWith("SAID#") ? go() : around(step, go);
+}
+
 /** A table and channels whose writes and sends on Telegram are steps of a run. */
 export function watched(table: Table, around: Around): { table: Table; over: Channels } {
   const telegram = channels.telegram!;
@@ -73,7 +83,8 @@ export function watched(table: Table, around: Around): { table: Table; over: Cha
   return {
     table: {
       ...table,
-      put: (...args: Parameters<Table["put"]>) => around("put", () => table.put(...args)),
+      put: (...args: Parameters<Table["put"]>) =>
+        aroundWrite(args[0], around, "put", () => table.put(...args)),
       update: (...args: Parameters<Table["update"]>) => around("update", () => table.update(...args)),
     },
     over,

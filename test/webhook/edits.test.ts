@@ -4,7 +4,7 @@ import { handleInbound } from "../../shared/channels/inbound/inbound.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Table } from "../../shared/world/world.ts";
-import { type Around, deathAt } from "../channels/fixture.ts";
+import { type Around, aroundWrite, deathAt } from "../channels/fixture.ts";
 import { editedUpdate, eventIdOf, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
@@ -188,7 +188,7 @@ function watched(around: Around): Webhook {
   const { table } = on;
   const watchedTable: Table = {
     ...table,
-    put: (...args) => around(`put ${name(args[0])}`, () => table.put(...args)),
+    put: (...args) => aroundWrite(args[0], around, `put ${name(args[0])}`, () => table.put(...args)),
     update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
   };
   return on.build({ table: watchedTable });

@@ -11,7 +11,7 @@ import {
 } from "../../shared/channels/inbound/pairing.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import type { Table } from "../../shared/world/world.ts";
-import { type Around, deathAt } from "../channels/fixture.ts";
+import { type Around, aroundWrite, deathAt } from "../channels/fixture.ts";
 import { eventIdOf, groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
@@ -333,7 +333,7 @@ function watched(around: Around): Approving {
   const { table } = on;
   const watchedTable: Table = {
     ...table,
-    put: (...args) => around(`put ${name(args[0])}`, () => table.put(...args)),
+    put: (...args) => aroundWrite(args[0], around, `put ${name(args[0])}`, () => table.put(...args)),
     update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
   };
   const telegram = channels.telegram!;

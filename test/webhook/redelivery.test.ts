@@ -5,7 +5,7 @@ import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Table } from "../../shared/world/world.ts";
-import { type Around, deathAt } from "../channels/fixture.ts";
+import { type Around, aroundWrite, deathAt } from "../channels/fixture.ts";
 import {
   eventIdOf,
   type TelegramUpdate,
@@ -178,7 +178,7 @@ function watched(around: Around): Webhook {
   const { table } = on;
   const watchedTable: Table = {
     ...table,
-    put: (...args) => around(`put ${name(args[0])}`, () => table.put(...args)),
+    put: (...args) => aroundWrite(args[0], around, `put ${name(args[0])}`, () => table.put(...args)),
     update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
   };
   return on.build({ table: watchedTable, channels: { telegram: { ...telegram, send } }, now: () => clock });

@@ -41,6 +41,7 @@ export async function deliverReply(
       ? deliverAnswer(agent, writer, run, clients)
       : deliverFailure(agent, writer, run, failure, clients),
     announceEnd(agent, writer.state, clients),
+    run.task ? undefined : agent.channels.mark(run.origin, failure === undefined ? "answered" : "failed"),
   ]);
   await settleRun(agent, writer.sessionKey, run, end);
   log("run.end", { sessionKey: writer.sessionKey, runId: run.runId, steps: run.step });
@@ -117,6 +118,7 @@ export async function deliverStop(
     announceError(agent, sessionKey, run.runId, "Run cancelled by user", clients),
     announceEnd(agent, state, clients),
     agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
+    run.task ? undefined : agent.channels.mark(run.origin, "failed"),
   ]);
   await settleRun(agent, sessionKey, run, { failure: "stopped by the user" });
 }

@@ -9,6 +9,7 @@ import type { Bucket } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { Activity } from "../activity.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "../channel.ts";
+import { findSentText } from "../sent-text.ts";
 import { type Admission, admit, type Refusal, refusalReason } from "./admission.ts";
 import { correctMessage, stepFor } from "./correct.ts";
 import {
@@ -65,9 +66,10 @@ export type InboundOutcome =
 export async function handleInbound(
   inbound: Inbound,
   address: ChannelAddress,
-  message: InboundMessage,
+  received: InboundMessage,
   isShown = false,
 ): Promise<InboundOutcome> {
+  let message = received;
   const id = `${address.channel}:${address.accountId}:${message.eventId}`;
   const origin = channelOrigin(address, message);
   const admission = await admit(inbound, address, message);
@@ -85,10 +87,12 @@ export async function handleInbound(
   const event = { ...address, eventId: message.eventId };
   const likely = route(await inbound.configuration.load(), address, message);
   // Use the newest configuration: a removed owner must lose access at once.
-  const [known, configuration] = await Promise.all([
+  const [known, configuration, answered] = await Promise.all([
     openReceipt(inbound.table, event, likely.sessionKey, inbound.now(), message),
     inbound.configuration.load({ fresh: true }),
+    answeredText(inbound, address, message),
   ]);
+  message = { ...message, ...answered };
   const step = stepFor(message, known, inbound.now());
   if (step === "duplicate") return { status: "duplicate" };
   // An older configuration admitted the message. Decide again: the newest configuration is now cached.
@@ -117,8 +121,20 @@ export async function handleInbound(
   await closeReceipt(inbound.table, event);
   const { peer, sender } = message;
   await inbound.activity.message({ ...address, agentId, peer, senderId: sender.id, role });
-  if (status === "started") await Promise.race([inbound.sender.typing(place), sleep(typingMs)]);
+  const shown = () => Promise.all([inbound.sender.typing(place), inbound.sender.mark(place, "accepted")]);
+  if (status === "started") await Promise.race([shown(), sleep(typingMs)]);
   return { status, sessionKey, ...(answer === undefined ? {} : { answer }) };
+}
+
+/** The text of the gateway that a message answers, if the platform gives only its id. */
+async function answeredText(
+  { table, now }: Inbound,
+  address: ChannelAddress,
+  { peer, replyToId: messageId, replyToText }: InboundMessage,
+): Promise<{ replyToText?: string }> {
+  if (messageId === undefined || replyToText !== undefined) return {};
+  const found = await findSentText(table, { ...address, peer, messageId }, now());
+  return found ? { replyToText: found.text } : {};
 }
 
 /** The role of a message's sender, and the session that the role leads to. */

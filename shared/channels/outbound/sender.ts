@@ -21,9 +21,11 @@ import {
   type TextForm,
 } from "../channel.ts";
 import { channels as allChannels } from "../channels.ts";
+import { keepSentText, type SentId, type SentText } from "../sent-text.ts";
 import { type Divided, withAnswerFile } from "./answer-file.ts";
 import type { Rendered } from "./leaves.ts";
 import { messageTexts } from "./message-texts.ts";
+import { createSigns } from "./signs.ts";
 import { findTarget, type Target } from "./target.ts";
 
 /** Maximum attempts to send one part. */
@@ -98,15 +100,7 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
         return undefined;
       }
     },
-    async typing(origin) {
-      if (origin.kind !== "channel") return;
-      try {
-        const target = await findTarget(tools, origin);
-        if (target.ok) await target.channel.typing(target.account, origin);
-      } catch (error) {
-        logError("channel.typing.failed", error, { channel: origin.channel, accountId: origin.accountId });
-      }
-    },
+    ...createSigns(tools),
     async conclude(origin, id, text) {
       if (origin.kind !== "channel" || !ownValue(tools.channels, origin.channel)?.awaitsAnswer) return;
       await sender.deliver(origin, id, text);
@@ -115,11 +109,15 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
   return sender;
 }
 
-/** One message of a delivery, and the time limit of sending it, in milliseconds. `to`: its receipt says where it went. */
+/**
+ * One message of a delivery, and the time limit of sending it, in milliseconds. `to`: its receipt says where it went. `kept`: what
+ * is kept of it for replies.
+ */
 interface Part {
   send(): Promise<SendOutcome>;
   timeoutMs: number;
   to?: ChannelAddress & { peer: Destination["peer"] };
+  kept?: Omit<SentId, "messageId"> & SentText;
 }
 
 /** A part of a delivery. `otherwise`: sent in its place if it cannot be delivered. */
@@ -140,6 +138,7 @@ function partsOf(
     number,
     send: () => channel.send(account, { ...destinationOf(origin, id, number), ...rendered }),
     timeoutMs: sendTimeoutMs,
+    kept: { ...origin, text: rendered.text },
   });
   const { sendFile } = channel;
   const filePart = (toSend: OutboundFile | undefined, number: number): NumberedPart[] => {
@@ -200,6 +199,7 @@ function questionPart(
     send: async () => channel.buttons?.ask(account, message) ?? channel.send(account, message),
     timeoutMs: sendTimeoutMs,
     to: { channel: channel.name, accountId, peer },
+    kept: { ...origin, text },
   };
 }
 
@@ -260,7 +260,12 @@ async function sendClaimed(
   for (let tries = 1; ; tries++) {
     const outcome = await part.send();
     if (outcome.status === "sent") {
-      await recordSent(table, id, outcome.messageId, part.to);
+      const { messageId } = outcome;
+      const { kept } = part;
+      await Promise.all([
+        recordSent(table, id, messageId, part.to),
+        kept && messageId !== undefined && keepSentText(table, { ...kept, messageId }, kept, now()),
+      ]);
       log("channel.sent", { ...logFields(target, id), tries });
       return { ok: true };
     }

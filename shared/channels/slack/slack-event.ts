@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
 import type { Peer } from "../../protocol/channel-accounts.ts";
-import type { InboundMessage } from "../channel.ts";
+import type { InboundMessage, Reaction } from "../channel.ts";
 import { contentOf } from "../content/content.ts";
 import { partsOfContent, slackContent } from "./slack-content.ts";
 
@@ -49,6 +49,17 @@ const changed = v.object({
   channel_type: v.optional(v.string()),
   message: v.looseObject({ edited: v.object({ ts: timestamp }) }),
 });
+
+/** (https://docs.slack.dev/reference/events/reaction_added) */
+const reaction = v.object({
+  type: v.picklist(["reaction_added", "reaction_removed"]),
+  user: v.string(),
+  reaction: v.string(),
+  item: v.object({ type: v.literal("message"), channel: v.string(), ts: timestamp }),
+});
+
+/** Names of emoji that Slack sends in place of the emoji. */
+const named: Record<string, string> = { "+1": "👍", thumbsup: "👍", "-1": "👎", thumbsdown: "👎" };
 
 export type SlackEvent = v.InferOutput<typeof eventCallback>;
 type Message = v.InferOutput<typeof message>;
@@ -101,6 +112,18 @@ export function readSlackMessage({ event, authorizations = [] }: SlackEvent): In
     ...(isDirect && found.thread_ts !== undefined ? { context: { threadTs: found.thread_ts } } : {}),
     wasMentioned: isMention(found, botUser),
   };
+}
+
+/** The reaction of an event. Its name may end with a skin tone. */
+export function readSlackReaction({ event_id, event }: SlackEvent): Reaction | undefined {
+  const parsed = v.safeParse(reaction, event);
+  if (!parsed.success) return undefined;
+  const { type, user, reaction: name, item } = parsed.output;
+  const emoji = named[name.split("::")[0] ?? ""];
+  if (emoji === undefined) return undefined;
+  const peer = { kind: item.channel.startsWith("D") ? "dm" : "channel", id: item.channel };
+  const base = { eventId: event_id, sender: { id: user }, peer, messageId: item.ts };
+  return { ...base, ...(type === "reaction_added" ? { emoji } : {}) };
 }
 
 /** A thread in a direct message belongs to the same conversation; only the answer goes into the thread. */

@@ -9,6 +9,7 @@ import {
   type Channel,
   type ChannelAccount,
   type Destination,
+  type Mark,
   type MediaLocation,
   type OutboundFile,
   type OutboundMessage,
@@ -21,7 +22,7 @@ import {
 import { hmacSha256, isRecent, isSameSecret } from "../signature.ts";
 import { interactionIn, readSlackPress } from "./slack-action.ts";
 import { callSlack, slackHeaders, slackOrigin } from "./slack-api.ts";
-import { parseSlackCall, readSlackMessage } from "./slack-event.ts";
+import { parseSlackCall, readSlackMessage, readSlackReaction } from "./slack-event.ts";
 import { encodeSlackText } from "./slack-text.ts";
 
 /** Slack, by the Events API and a bot's token (https://docs.slack.dev/apis/events-api). */
@@ -49,15 +50,28 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
         return { status: "answered", httpStatus: 200, body };
       }
       const message = call.kind === "event" ? readSlackMessage(call.event) : undefined;
-      return { status: "messages", messages: message ? [message] : [] };
+      const reaction = call.kind === "event" ? readSlackReaction(call.event) : undefined;
+      return {
+        status: "messages",
+        messages: message ? [message] : [],
+        ...(reaction ? { reactions: [reaction] } : {}),
+      };
     },
     send,
     buttons: slackButtons,
     sendFile: (account, { peer, context, file }) => shareFile(account, addressOf(peer, context), file),
     typing: showStatus,
+    async mark(account, { peer, messageId: timestamp }, mark) {
+      const { channel } = addressOf(peer, undefined);
+      await callSlack(account, "reactions.add", { body: { channel, timestamp, name: marks[mark] } });
+      if (mark === "accepted") return;
+      await callSlack(account, "reactions.remove", { body: { channel, timestamp, name: marks.accepted } });
+    },
     locate,
   };
 }
+
+const marks: Record<Mark, string> = { accepted: "eyes", answered: "white_check_mark", failed: "x" };
 
 /**
  * Whether Slack signed a request within the last minutes

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
 import type { Peer } from "../../protocol/channel-accounts.ts";
-import type { InboundMessage, Press, Sender } from "../channel.ts";
+import type { InboundMessage, Press, Reaction, Sender } from "../channel.ts";
 import { contentOf, summaryOf } from "../content/content.ts";
 import type { ForwardedPart, Part } from "../content/part.ts";
 import { partsOfContent, partsOfText, telegramContent, unknownParts } from "./telegram-content.ts";
@@ -91,6 +91,14 @@ const callbackQuery = v.object({
   data: v.string(),
 });
 
+/** A change of somebody's reactions to a message (https://core.telegram.org/bots/api#messagereactionupdated). */
+const messageReaction = v.object({
+  chat,
+  message_id: v.number(),
+  user,
+  new_reaction: v.array(v.object({ type: v.string(), emoji: v.optional(v.string()) })),
+});
+
 /** The fields that are read of an Update (https://core.telegram.org/bots/api#update). */
 const update = v.object({
   update_id: v.pipe(v.number(), v.integer()),
@@ -99,6 +107,7 @@ const update = v.object({
   edited_message: v.optional(message),
   edited_channel_post: v.optional(message),
   callback_query: v.optional(v.unknown()),
+  message_reaction: v.optional(v.unknown()),
 });
 
 export type TelegramUpdate = v.InferOutput<typeof update>;
@@ -130,6 +139,17 @@ export function readPress({ callback_query }: TelegramUpdate): Press | undefined
   const { id: eventId, from, message: found, data } = parsed.output;
   const peer = { kind: found.chat.type === "private" ? "dm" : "group", id: String(found.chat.id) };
   return { eventId, sender: person(from), peer, messageId: String(found.message_id), data };
+}
+
+/** The reaction in an update. The last one counts if there are several. */
+export function readReaction({ update_id, message_reaction }: TelegramUpdate): Reaction | undefined {
+  const parsed = v.safeParse(messageReaction, message_reaction);
+  if (!parsed.success) return undefined;
+  const { chat: room, message_id, user: from, new_reaction } = parsed.output;
+  const emoji = new_reaction.findLast((one) => one.type === "emoji")?.emoji;
+  const peer = { kind: room.type === "private" ? "dm" : "group", id: String(room.id) };
+  const base = { eventId: String(update_id), sender: person(from), peer, messageId: String(message_id) };
+  return { ...base, ...(emoji === undefined ? {} : { emoji }) };
 }
 
 /** The inbound message of an update, or its edit. Undefined for messages of other bots, service messages and other updates. */

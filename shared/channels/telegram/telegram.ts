@@ -11,6 +11,7 @@ import {
   type ChannelAccount,
   type Destination,
   type FileMessage,
+  type Mark,
   type MediaLocation,
   type OutboundMessage,
   refused,
@@ -20,7 +21,7 @@ import {
 } from "../channel.ts";
 import { isSameSecret } from "../signature.ts";
 import { botApiUrl, callBotApi } from "./telegram-api.ts";
-import { parseUpdate, readMessage, readMove, readPress } from "./telegram-update.ts";
+import { parseUpdate, readMessage, readMove, readPress, readReaction } from "./telegram-update.ts";
 
 /** The header with the secret given to setWebhook (https://core.telegram.org/bots/api#setwebhook). */
 const secretHeader = "x-telegram-bot-api-secret-token";
@@ -48,10 +49,12 @@ export function createTelegram(): Channel {
         username: () => findUsername(usernames, account),
       });
       const press = readPress(update);
+      const reaction = readReaction(update);
       return {
         status: "messages",
         messages: message ? [message] : [],
         ...(press ? { presses: [press] } : {}),
+        ...(reaction ? { reactions: [reaction] } : {}),
       };
     },
     send: sendText,
@@ -60,9 +63,17 @@ export function createTelegram(): Channel {
     async typing(account, destination) {
       await callBotApi(account, "sendChatAction", { ...chatOf(destination), action: "typing" });
     },
+    async mark(account, { peer, messageId }, mark) {
+      const reaction = [{ type: "emoji", emoji: emojis[mark] }];
+      const { chat_id } = chatOf({ peer });
+      await callBotApi(account, "setMessageReaction", { chat_id, message_id: Number(messageId), reaction });
+    },
     locate,
   };
 }
+
+/** Of the few that the Bot API accepts (https://core.telegram.org/bots/api#reactiontypeemoji); ✅ is none of them. */
+const emojis: Record<Mark, string> = { accepted: "👀", answered: "👌", failed: "😢" };
 
 /**
  * Files are downloaded by a path that is valid for an hour (https://core.telegram.org/bots/api#getfile), up
@@ -133,7 +144,10 @@ async function register(account: ChannelAccount, url: string): Promise<Registrat
   const answer = await callBotApi(account, "setWebhook", {
     url,
     secret_token: account.secrets.webhookSecret,
-    allowed_updates: ["message", "channel_post", "edited_message", "edited_channel_post", "callback_query"],
+    allowed_updates: [
+      ...["message", "channel_post", "edited_message", "edited_channel_post"],
+      ...["callback_query", "message_reaction"],
+    ],
   });
   if (answer.ok) return { status: "registered" };
   return { status: "failed", reason: answer.reason };

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
-import { choicePrefix, type InboundMessage, type Press } from "../channel.ts";
+import { choicePrefix, type InboundMessage, type Press, type Reaction } from "../channel.ts";
 import { contentOf } from "../content/content.ts";
 import { partsOfMessage, whatsappContent, whatsappSurroundings } from "./whatsapp-content.ts";
 
@@ -21,6 +21,14 @@ const message = v.looseObject({
   type: v.string(),
   ...whatsappSurroundings,
   ...whatsappContent,
+});
+
+/** A reaction to a message. Without an emoji it was removed. */
+const reacted = v.object({
+  type: v.literal("reaction"),
+  id: v.string(),
+  from: v.string(),
+  reaction: v.object({ message_id: v.string(), emoji: text }),
 });
 
 /** The edit of a message, which Meta sends only for accounts that the WhatsApp Business app uses, too. */
@@ -71,6 +79,7 @@ export interface MessageStatus {
 export interface WhatsappNotification {
   messages: InboundMessage[];
   presses: Press[];
+  reactions: Reaction[];
   statuses: MessageStatus[];
   /** Number of messages that cannot be parsed or have an ignored type. */
   skipped: number;
@@ -92,8 +101,9 @@ export function readNotification(body: Uint8Array, phoneNumberId: unknown): What
   const read = values.flatMap((found) => found.messages.map((one) => readMessage(one, found)));
   const presses = read.flatMap((one) => (one && "data" in one ? [one] : []));
   const messages = read.flatMap((one) => (one && !("data" in one) ? [one] : []));
+  const reactions = values.flatMap((found) => found.messages.flatMap(readReaction));
   const statuses = values.flatMap((found) => found.statuses.flatMap(readStatus));
-  return { messages, presses, statuses, skipped: read.filter((one) => one === undefined).length };
+  return { messages, presses, reactions, statuses, skipped: read.filter((one) => one === undefined).length };
 }
 
 function readMessage(source: unknown, { contacts }: Value): InboundMessage | Press | undefined {
@@ -133,6 +143,14 @@ function original(
   { original_message_id: id, message }: v.InferOutput<typeof edited>["edit"],
 ) {
   return { ...(source as object), edit: undefined, ...message, id };
+}
+
+function readReaction(source: unknown): Reaction[] {
+  const parsed = v.safeParse(reacted, source);
+  if (!parsed.success) return [];
+  const { id: eventId, from: id, reaction } = parsed.output;
+  const base = { eventId, sender: { id }, peer: { kind: "dm", id }, messageId: reaction.message_id };
+  return [{ ...base, ...(reaction.emoji ? { emoji: reaction.emoji } : {}) }];
 }
 
 function readStatus(source: unknown): MessageStatus[] {

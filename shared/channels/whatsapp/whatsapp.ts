@@ -46,11 +46,11 @@ export function createWhatsapp({ now = Date.now }: { now?: () => number } = {}):
       if (!isMetaSigned(request, account.secrets.appSecret)) return refused(401, "wrong signature");
       const notification = readNotification(request.body, account.settings.phoneNumberId);
       if (!notification) return refused(400, "not a notification of WhatsApp");
-      const { presses, statuses, skipped } = notification;
+      const { presses, reactions, statuses, skipped } = notification;
       const messages = notification.messages.filter((message) => !isStale(account, message, now()));
       const failures = statuses.flatMap((status) => recordStatus(account, status) ?? []);
       if (skipped > 0) log("whatsapp.skipped", { accountId: account.accountId, messages: skipped });
-      return { status: "messages", messages, presses, failures };
+      return { status: "messages", messages, presses, reactions, failures };
     },
     send,
     sendFile,
@@ -59,6 +59,13 @@ export function createWhatsapp({ now = Date.now }: { now?: () => number } = {}):
       if (replyToId === undefined) return;
       const typing_indicator = { type: "text" };
       await callMessages(account, { status: "read", message_id: replyToId, typing_indicator });
+    },
+    async mark(account, { peer, messageId }, mark) {
+      const reaction = {
+        message_id: messageId,
+        emoji: { accepted: "👀", answered: "✅", failed: "❌" }[mark],
+      };
+      await sendTo(account, { peer }, { type: "reaction", reaction });
     },
     locate,
   };

@@ -53,7 +53,14 @@ export function iamCases(): void {
     test("of the webhook reaches neither tokens nor secrets other than its channels', and changes no settings", () => {
       const refusal = (action: string, pk: string) =>
         roles.refusal("webhook", `dynamodb:${action}`, table, { "dynamodb:LeadingKeys": pk });
-      for (const pk of ["S#agent:main:main", "RX#telegram#default#1", "PAIR", "ACTIVE#main", "CHANNEL"])
+      for (const pk of [
+        "S#agent:main:main",
+        "RX#telegram#default#1",
+        "SAID#telegram#default#1",
+        "PAIR",
+        "ACTIVE#main",
+        "CHANNEL",
+      ])
         for (const action of ["GetItem", "PutItem", "UpdateItem"])
           expect(refusal(action, pk), pk).toBeUndefined();
       for (const pk of ["TOKEN", "CRON", "CONN#1", "PEER#client", "ID#node", "PAIR#x", "xS#1", "HEARTBEAT"])

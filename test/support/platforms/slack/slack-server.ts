@@ -38,6 +38,8 @@ export interface SlackServer extends PlatformServer {
   statuses: string[];
   /** Channels that the bot is not in. */
   closed: Set<string>;
+  /** The bot's reactions: `{channel}/{ts}/{name}`. */
+  reactions: Set<string>;
   /** Files that users shared. */
   files: SlackFiles;
   /** Files that the bot uploaded. */
@@ -57,10 +59,11 @@ export async function startSlackServer(): Promise<SlackServer> {
   const whispered: SlackServer["whispered"] = [];
   const statuses: string[] = [];
   const closed = new Set<string>();
+  const reactions = new Set<string>();
   const files: SlackFiles = new Map();
   const uploads: SlackUpload[] = [];
   const server = await startPlatformServer((call) =>
-    answer(call, { botToken, posted, asked, whispered, statuses, closed, files, uploads }),
+    answer(call, { botToken, posted, asked, whispered, statuses, closed, reactions, files, uploads }),
   );
   const sign: SlackServer["sign"] = (body, at = Math.floor(Date.now() / 1000)) => {
     // Interactions come as a form.
@@ -82,6 +85,7 @@ export async function startSlackServer(): Promise<SlackServer> {
     whispered,
     statuses,
     closed,
+    reactions,
     files,
     uploads,
     sign,
@@ -103,7 +107,7 @@ export function signSlack(secret: string, body: string, at: number): SignedReque
   };
 }
 
-interface State extends Pick<SlackServer, "posted" | "asked" | "whispered" | "statuses"> {
+interface State extends Pick<SlackServer, "posted" | "asked" | "whispered" | "statuses" | "reactions"> {
   botToken: string;
   closed: Set<string>;
   files: SlackFiles;
@@ -121,6 +125,8 @@ function answer(call: PlatformCall, state: State): PlatformReply {
     "/api/chat.update": updateMessage,
     "/api/chat.postEphemeral": whisper,
     "/api/assistant.threads.setStatus": setStatus,
+    "/api/reactions.add": (body, { reactions }) => changeReaction(body, reactions, true),
+    "/api/reactions.remove": (body, { reactions }) => changeReaction(body, reactions, false),
   };
   const method = methods[call.path];
   if (!method) return fault("unknown_method");
@@ -189,6 +195,16 @@ function setStatus(body: Record<string, unknown>, { statuses }: State): Platform
   if (!/^\d{10}\.\d{6}$/.test(String(thread_ts))) return fault("invalid_thread_ts");
   if (typeof status !== "string") return fault("invalid_arguments");
   statuses.push(`${channel_id}/${thread_ts} ${status}`);
+  return { status: 200, body: { ok: true } };
+}
+
+function changeReaction(body: Record<string, unknown>, reactions: Set<string>, adds: boolean): PlatformReply {
+  const { channel, timestamp, name } = body as Record<string, string>;
+  if (!channel || !timestamp || !/^[a-z0-9_+-]+$/.test(name ?? "")) return fault("no_item_specified");
+  const one = `${channel}/${timestamp}/${name}`;
+  if (reactions.has(one) === adds) return fault(adds ? "already_reacted" : "no_reaction");
+  if (adds) reactions.add(one);
+  else reactions.delete(one);
   return { status: 200, body: { ok: true } };
 }
 

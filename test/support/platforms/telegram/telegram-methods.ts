@@ -26,6 +26,8 @@ export interface TelegramState {
   pressed: Map<string, string | undefined>;
   /** Groups that became supergroups: the new id of each. */
   moved: Map<number, number>;
+  /** The bot's reaction to each message, by `{chat id}/{message id}`. */
+  reactions: Map<string, string>;
 }
 
 export interface StoredFile {
@@ -73,6 +75,7 @@ export const METHODS: Record<string, (params: Params, state: TelegramState) => O
   sendAudio: (params, state) => sendFile(params, state, "audio"),
   sendVideo: (params, state) => sendFile(params, state, "video"),
   sendChatAction,
+  setMessageReaction,
   setWebhook,
   deleteWebhook: (_params, state) => ({ result: true, description: clearWebhook(state) }),
   getWebhookInfo: (_params, { webhook }) => {
@@ -234,6 +237,23 @@ function sendChatAction(params: Params, state: TelegramState): Outcome {
   readChatId(params, state);
   if (!ACTIONS.includes(String(params.action)))
     throw new BotApiFault("Bad Request: wrong parameter action in request");
+  return { result: true };
+}
+
+/** Some of the emoji of "ReactionTypeEmoji"; no others are accepted. */
+const REACTIONS = ["👍", "👎", "❤", "🔥", "🤔", "😢", "🎉", "🙏", "👌", "💯", "💔", "👀", "🤝", "✍", "🤷"];
+
+/** Bots set at most one reaction per message; another one replaces it. */
+function setMessageReaction(params: Params, state: TelegramState): Outcome {
+  const message = `${readChatId(params, state)}/${params.message_id}`;
+  if (!state.seen.has(message)) throw new BotApiFault("Bad Request: message to react not found");
+  const reaction = (params.reaction ?? []) as { type: string; emoji: string }[];
+  const [one, ...others] = reaction;
+  if (others.length > 0) throw new BotApiFault("Bad Request: REACTIONS_TOO_MANY");
+  if (one && (one.type !== "emoji" || !REACTIONS.includes(one.emoji)))
+    throw new BotApiFault("Bad Request: REACTION_INVALID");
+  if (one) state.reactions.set(message, one.emoji);
+  else state.reactions.delete(message);
   return { result: true };
 }
 

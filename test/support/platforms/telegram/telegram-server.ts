@@ -43,6 +43,8 @@ export interface TelegramServer {
   asked: TelegramMessage[];
   /** What those who pressed a button were shown, by the id of the press. */
   pressed: TelegramState["pressed"];
+  /** The bot's reaction to each message, by `{chat id}/{message id}`. */
+  reactions: TelegramState["reactions"];
   /** Files that the bot sent. */
   uploads: TelegramState["uploads"];
   /** Makes the next calls of a method fail, one for each failure. */
@@ -85,6 +87,7 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     asked: [],
     pressed: new Map(),
     moved: new Map(),
+    reactions: new Map(),
   };
   const calls: TelegramCall[] = [];
   const failures = new Map<string, Failure[]>();
@@ -111,6 +114,7 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     sent: state.sent,
     asked: state.asked,
     pressed: state.pressed,
+    reactions: state.reactions,
     uploads: state.uploads,
     fail: (method, ...more) => void failures.set(method, [...(failures.get(method) ?? []), ...more]),
     addFile: (fileId, stored) => void state.files.set(fileId, stored),

@@ -140,6 +140,19 @@ export function editedUpdate(original: TelegramUpdate, text: string): TelegramUp
   };
 }
 
+/** A reaction to a message, in place of the person's earlier one ("MessageReactionUpdated"). */
+export function reactionUpdate(
+  { chat, message_id }: TelegramMessage,
+  emoji?: string,
+  from: Partial<TelegramUser> = {},
+): TelegramUpdate {
+  const new_reaction = emoji === undefined ? [] : [{ type: "emoji", emoji }];
+  const user = { ...ANN, ...from };
+  const date = Math.floor(Date.now() / 1000);
+  const message_reaction = { chat, message_id, user, date, old_reaction: [], new_reaction };
+  return { update_id: ++lastUpdate, message_reaction };
+}
+
 /** A press of the button with this label under a message of the bot ("CallbackQuery"). */
 export function pressUpdate(
   message: TelegramMessage,

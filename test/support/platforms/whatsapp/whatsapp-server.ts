@@ -34,6 +34,8 @@ export interface WhatsappServer extends PlatformServer {
   sent: WhatsappSent[];
   /** Messages that were marked as read, with "typing" shown. */
   typing: string[];
+  /** The business's reaction to each message, by its id. */
+  reactions: Map<string, string>;
   /** Users who have not written for a day. */
   away: Set<string>;
   /** Media that users sent, stored for 30 days. */
@@ -55,6 +57,7 @@ export async function startWhatsappServer(): Promise<WhatsappServer> {
     phoneNumberId: "106540352242922",
     sent: [],
     typing: [],
+    reactions: new Map(),
     away: new Set(),
     media: new Map(),
     uploads: new Map(),
@@ -98,6 +101,8 @@ interface State {
   phoneNumberId: string;
   sent: WhatsappSent[];
   typing: string[];
+  /** The business's reaction to each message, by its id. */
+  reactions: Map<string, string>;
   away: Set<string>;
   media: WhatsappMedia;
   uploads: WhatsappUploads;
@@ -121,6 +126,7 @@ function answer(call: PlatformCall, state: State): PlatformReply {
   const body = call.body ?? {};
   if (body.messaging_product !== "whatsapp")
     return graphError(400, 100, "(#100) The parameter messaging_product is required.");
+  if (body.type === "reaction") return react(body, state);
   return body.status === undefined ? sendMessage(body, state) : markRead(body, state);
 }
 
@@ -185,6 +191,19 @@ function buttonsOf({ type, interactive }: Record<string, unknown>) {
   const isRight = replies.every(({ id, title }) => title.length <= 20 && id.length <= 256);
   if (!isRight || replies.length < 1 || replies.length > 3) return "wrong" as const;
   return { text: body?.text ?? "", replies };
+}
+
+/** One reaction per message; another one replaces it. */
+function react({ to, reaction }: Record<string, unknown>, { reactions }: State): PlatformReply {
+  const { message_id, emoji } = (reaction ?? {}) as Record<string, string>;
+  if (
+    typeof to !== "string" ||
+    !message_id?.startsWith("wamid.") ||
+    !/^\p{Extended_Pictographic}/u.test(emoji ?? "")
+  )
+    return graphError(400, 131009, "Parameter value is not valid");
+  reactions.set(message_id, emoji ?? "");
+  return { status: 200, body: { messaging_product: "whatsapp", messages: [{ id: "wamid.HBgLREACTION=" }] } };
 }
 
 function markRead(body: Record<string, unknown>, { typing }: State): PlatformReply {
