@@ -41,3 +41,18 @@ export function watchFaults(page: Page): string[] {
   });
   return faults;
 }
+
+/** For a page before it is loaded: keeps its sockets, so that a test ends them with `endSockets()` in the page. */
+export function keepSockets(): void {
+  const sockets: WebSocket[] = [];
+  class KeptSocket extends WebSocket {
+    constructor(url: string) {
+      super(url);
+      sockets.push(this);
+    }
+  }
+  Object.assign(globalThis, {
+    WebSocket: KeptSocket,
+    endSockets: () => sockets.splice(0).map((one) => one.close()),
+  });
+}

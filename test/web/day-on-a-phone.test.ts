@@ -9,7 +9,7 @@ import type { ModelServer } from "../support/models/scripted-model.ts";
 import { clientParams, Peer } from "../support/peer.ts";
 import { newFolder } from "../support/run/test-folders.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath, launchBrowser, watchFaults } from "./browser.ts";
+import { chromiumPath, keepSockets, launchBrowser, watchFaults } from "./browser.ts";
 
 /** A phone that loses its connection again and again, and a gateway whose process is killed. */
 
@@ -41,21 +41,6 @@ async function startGateway(): Promise<Ready> {
 async function killGateway(): Promise<void> {
   gateway.child.kill("SIGKILL");
   await gateway.ended;
-}
-
-/** Keeps the page's sockets, so that a test can end them. */
-function keepSockets(): void {
-  const sockets: WebSocket[] = [];
-  class KeptSocket extends WebSocket {
-    constructor(url: string) {
-      super(url);
-      sockets.push(this);
-    }
-  }
-  Object.assign(globalThis, {
-    WebSocket: KeptSocket,
-    endSockets: () => sockets.splice(0).map((one) => one.close()),
-  });
 }
 
 async function connectOwner({ ws, token }: Pick<Ready, "ws" | "token">): Promise<Peer> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { openNode } from "../support/peer.ts";
+import { openClient, openNode } from "../support/peer.ts";
 import { until } from "../support/until.ts";
-import { chromiumPath, inBrowser } from "./browser.ts";
+import { chromiumPath, inBrowser, keepSockets } from "./browser.ts";
 import { hostileTexts } from "./hostile-texts.ts";
 import { pageHouse } from "./page-house.ts";
 
@@ -63,6 +63,31 @@ describe.skipIf(chromiumPath === undefined)("the page in a browser", inBrowser, 
     await until(async () => (await house.replies()).length === 3, "all are answered");
     expect(await house.sent()).toEqual(["first", "second", "third"]);
     expect(await house.page.locator(".unsent").count()).toBe(0);
+  });
+
+  it("shows an answer that came while a phone had frozen the page, and its connection was gone", async () => {
+    house.answer = () => ({ text: ["While ", "you slept."], delayMs: 2_000 });
+    await house.signIn();
+    await house.context?.addInitScript(keepSockets);
+    await house.page.reload();
+    await house.page.waitForSelector(".dot.connected");
+    await house.send("think");
+    await house.page.waitForSelector("article.reply.open");
+    const browser = await house.context?.newCDPSession(house.page);
+    await house.context?.setOffline(true);
+    await house.page.evaluate("endSockets()");
+    await house.page.waitForSelector(".dot:not(.connected)");
+    await browser?.send("Page.setWebLifecycleState", { state: "frozen" });
+    const client = await openClient(house.dev.url, house.dev.token);
+    const stats = () => client.call<{ isProcessing: boolean }>("session.stats", { sessionKey: "main" });
+    await until(async () => !(await stats()).isProcessing, "it is answered");
+    await client.close();
+    await house.context?.setOffline(false);
+    await browser?.send("Page.setWebLifecycleState", { state: "active" });
+    await until(
+      async () => (await house.replies())[0]?.startsWith("While you slept.") ?? false,
+      "it is shown",
+    );
   });
 
   it("uses the gateway that it knows at once, and is loaded again when its server names another", async () => {
