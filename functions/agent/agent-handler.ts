@@ -25,6 +25,7 @@ import { createRemoteTools } from "./mcp/lazy-remote-tools.ts";
 import { measureModel } from "./model/measured-model.ts";
 import { createMediaCache } from "./model/media-cache.ts";
 import { createCallModel } from "./model/model.ts";
+import { createSpeak } from "./model/speech.ts";
 import { createTranscribe } from "./model/transcription.ts";
 import { createArchivedResults } from "./objects/archived-results.ts";
 import { createReminders } from "./self/reminders.ts";
@@ -114,6 +115,7 @@ export function createAgent(world: World): Agent {
     },
     remoteTools: createRemoteTools({ ...world, configuration }),
     transcribe: createTranscribe({ configuration, secrets, book }),
+    speak: createSpeak({ configuration, secrets, book }),
     now,
   };
 }

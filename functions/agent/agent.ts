@@ -13,6 +13,7 @@ import type { PromptSource } from "./context/prompt-source.ts";
 import type { FetchAttachment } from "./fetch-attachment.ts";
 import type { RemoteTools } from "./mcp/remote-tools.ts";
 import type { CallModel } from "./model/model-call.ts";
+import type { Speak } from "./model/speech.ts";
 import type { Transcribe } from "./model/transcription.ts";
 import type { ArchivedResults } from "./objects/archived-results.ts";
 import type { Reminders } from "./self/reminders.ts";
@@ -44,5 +45,6 @@ export interface Agent {
   searchWeb: SearchWeb;
   remoteTools: RemoteTools;
   transcribe: Transcribe;
+  speak: Speak;
   now: () => number;
 }

@@ -2,7 +2,7 @@ import type { ConfigurationStore } from "../configuration/store.ts";
 import { log } from "../runtime/log.ts";
 import type { Origin, Sender } from "../session/inbox-entry.ts";
 import type { Table } from "../world/world.ts";
-import type { ChannelOrigin, ChannelSender, Delivered, OutboundText } from "./channel.ts";
+import type { ChannelOrigin, ChannelSender, Delivered, OutboundFile, OutboundText } from "./channel.ts";
 import { isStillOwner } from "./inbound/sender-role.ts";
 import { findOwner } from "./last-active.ts";
 
@@ -41,11 +41,12 @@ export async function deliverToReceiver(
   id: string,
   text: OutboundText,
   name: { runId: string } | { deliveryId: string },
+  file?: OutboundFile,
 ): Promise<Delivered> {
   const to = await findReceiver(agent, origin, sender);
   const isFound = typeof to !== "string";
   const delivered = isFound
-    ? await agent.channels.deliver(to, id, text)
+    ? await agent.channels.deliver(to, id, text, file)
     : ({ ok: false, reason: to } as const);
   const at = isFound ? to : origin;
   if (!delivered.ok && at.kind === "channel")

@@ -15,6 +15,7 @@ export const defaults: Configuration = {
   nodes: { keepOfferedHours: 24 },
   channels: {},
   transcription: { model: "whisper-1" },
+  speech: { enabled: false, model: "tts-1", voice: "alloy" },
   web: { fetch: true, search: {} },
   mcp: { servers: {} },
   session: {

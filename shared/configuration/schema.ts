@@ -91,6 +91,16 @@ const transcription = v.strictObject({
   apiKey: v.optional(secret()),
 });
 
+/** A server with OpenAI's API `/audio/speech`, which speaks the answers to voice messages. */
+const speech = v.strictObject({
+  enabled: v.boolean(),
+  /** Default: OpenAI's server, with `apiKeys.openai`. */
+  baseUrl: v.optional(httpUrl),
+  model: text(256),
+  voice: text(256),
+  apiKey: v.optional(secret()),
+});
+
 /** What the agent reads of the web (docs/web.md). */
 const web = v.strictObject({
   /** Whether the agent has `gsv__WebFetch`. */
@@ -236,6 +246,7 @@ export const configurationSchema = v.strictObject({
   nodes,
   channels: v.record(plainName, channel),
   transcription,
+  speech,
   web,
   mcp,
   session: v.strictObject({

@@ -17,12 +17,14 @@ export interface PlatformRequest {
   form?: FormData;
   /** Default `sendTimeoutMs`. */
   timeoutMs?: number;
+  /** The response's body is returned as its bytes. */
+  isBinary?: true;
   /** Aborts the call; replaces `timeoutMs`. Several calls can share one signal. */
   signal?: AbortSignal;
 }
 
 export type PlatformAnswer =
-  /** `body` is the parsed JSON; undefined when the response is not JSON. */
+  /** `body` is the parsed JSON, undefined when the response is not JSON; a `Uint8Array` if bytes were asked for. */
   | { answered: true; status: number; headers: Headers; body: unknown }
   /** No connection, or no response in time. `reason` contains no part of the URL. */
   | { answered: false; reason: string };
@@ -43,8 +45,11 @@ export async function callPlatform(url: string, request: PlatformRequest): Promi
       redirect: "manual",
       signal,
     });
-    const text = await response.text();
-    return { answered: true, status: response.status, headers: response.headers, body: parseJson(text) };
+    const { status, headers: received } = response;
+    const answer = request.isBinary
+      ? new Uint8Array(await response.arrayBuffer())
+      : parseJson(await response.text());
+    return { answered: true, status, headers: received, body: answer };
   } catch (error) {
     return { answered: false, reason: connectionFailure(error, timeoutMs) };
   }

@@ -111,6 +111,8 @@ export interface Run extends Writer, Configured {
   task?: Task;
   /** The answer is stored under the run's id (`kept-answer.ts`). */
   keepsAnswer?: true;
+  /** The run's message has a voice message. */
+  isVoice?: true;
   /** Sessions to which earlier steps, or the sessions that they asked, could not send a message (`session.sendLimit`). */
   notSentTo?: string[];
   pending: Record<string, PendingCall>;
@@ -147,7 +149,7 @@ export interface Run extends Writer, Configured {
  * @param attempt 1 when the caller calls the model next; 0 when a later iteration does
  */
 export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt: 0 | 1, now: number): Run {
-  const { id, origin, overrides, task, keepsAnswer } = entry;
+  const { id, origin, overrides, task, keepsAnswer, media = [], attachments = [] } = entry;
   return {
     runId: id,
     phase: "model",
@@ -160,6 +162,7 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
     ...(keepsAnswer ? { keepsAnswer } : {}),
+    ...([...media, ...attachments].some(({ voice }) => voice) ? { isVoice: true } : {}),
     origins: [],
     pending: {},
     pendingCount: 0,

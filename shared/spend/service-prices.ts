@@ -16,6 +16,10 @@ const prices: readonly [RegExp, PriceList][] = [
   [/^whisper-1$/, perMillion(10)],
   [/^gpt-4o-transcribe/, perMillion(6, 10)],
   [/^gpt-4o-mini-transcribe/, perMillion(3, 5)],
+  // Speech, per million characters. The last one is billed by audio tokens, about 1.3 for each character.
+  [/^tts-1-hd/, perMillion(30)],
+  [/^tts-1/, perMillion(15)],
+  [/^gpt-4o-mini-tts/, perMillion(16)],
 ];
 
 /** Dollars for a search. Brave's and Tavily's: without a monthly plan, of which some include free searches. */
@@ -39,7 +43,7 @@ export function searchPrice(name: string): number | undefined {
   return searchPrices.find(([pattern]) => pattern.test(name))?.[1];
 }
 
-/** The price of a model that transcribes, per million tokens. Undefined: it is unknown. */
+/** The price of a model that transcribes or speaks, per million tokens or characters. Undefined: it is unknown. */
 export function servicePrice(model: string): PriceList | undefined {
   return prices.find(([pattern]) => pattern.test(model))?.[1];
 }

@@ -192,6 +192,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
           pause: async () => true,
         }),
         transcribe: async () => ({ status: "off" }),
+        speak: async () => ({ status: "off" }),
         now,
       };
     },

@@ -272,6 +272,8 @@ export class TurnBench {
         secrets: { ...secrets, put: async () => {}, delete: async () => {} },
       }),
       transcribe: () => life.call("transcribe", async () => ({ status: "transcribed", text: "Buy milk." })),
+      speak: (text) =>
+        life.call("speak", async () => ({ status: "spoken", audio: Buffer.from(`OggS ${text}`) })),
     };
   }
 

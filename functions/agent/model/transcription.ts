@@ -1,6 +1,4 @@
 import * as v from "valibot";
-import type { Configuration } from "../../../shared/configuration/schema.ts";
-import { secretMarker } from "../../../shared/configuration/secret.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
 import {
   callPlatform,
@@ -10,15 +8,12 @@ import {
   plainReason,
 } from "../../../shared/http/platform-call.ts";
 import { essenceOf, extensionOf } from "../../../shared/media/media-types.ts";
-import { compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
 import type { Book } from "../../../shared/spend/book.ts";
 import { openTab, type Served, usageOf } from "../../../shared/spend/pay-for.ts";
 import { audioTokensPerSecond, servicePrice } from "../../../shared/spend/service-prices.ts";
 import type { Secrets } from "../../../shared/world/world.ts";
 import type { Paying } from "../payer.ts";
-
-/** The default server. */
-const openAi = "https://api.openai.com/v1";
+import { type AudioServer, audioUrl, findAudioServer, keyHeader } from "./audio-server.ts";
 
 /** Attempts to transcribe a recording: a failure may be temporary. */
 const maxTries = 2;
@@ -57,7 +52,9 @@ export interface TranscribeOptions {
 export function createTranscribe({ configuration, secrets, book }: TranscribeOptions): Transcribe {
   return async ({ body, mimeType }, timeoutMs, paying) => {
     const time = { timeoutMs, signal: AbortSignal.timeout(timeoutMs) };
-    const provider = await findProvider(await configuration.load(), secrets);
+    const loaded = await configuration.load();
+    if (loaded.transcription.enabled === false) return { status: "off" };
+    const provider = await findAudioServer("transcription", loaded, secrets);
     if (!provider) return { status: "off" };
     // Servers detect the format by the file name's extension.
     const filename = `voice.${extensionOf(mimeType)}`;
@@ -85,29 +82,6 @@ export function createTranscribe({ configuration, secrets, book }: TranscribeOpt
   };
 }
 
-interface Provider {
-  /** For prices and reports. */
-  provider: string;
-  baseUrl: string;
-  model: string;
-  apiKey?: string;
-}
-
-/** A configured server gets its own key or none, never OpenAI's. */
-async function findProvider(
-  { transcription, apiKeys }: Configuration,
-  secrets: Pick<Secrets, "get">,
-): Promise<Provider | undefined> {
-  const { enabled, baseUrl, model, apiKey: marker } = transcription;
-  if (enabled === false) return undefined;
-  const ownKey = marker === secretMarker ? await secrets.get("transcription.apiKey") : undefined;
-  if (baseUrl !== undefined)
-    return { provider: compatibleProvider, baseUrl, model, ...(ownKey ? { apiKey: ownKey } : {}) };
-  const shared = apiKeys.openai === secretMarker ? await secrets.get("apiKeys.openai") : undefined;
-  const apiKey = ownKey ?? shared;
-  return apiKey ? { provider: "openai", baseUrl: openAi, model, apiKey } : undefined;
-}
-
 const answerSchema = v.object({
   text: v.optional(v.string()),
   /** Whisper reports seconds, GPT-4o tokens, other servers nothing. */
@@ -122,13 +96,14 @@ const answerSchema = v.object({
 });
 
 async function ask(
-  { baseUrl, apiKey }: Provider,
+  server: AudioServer,
   form: FormData,
   time: Pick<PlatformRequest, "timeoutMs" | "signal">,
   tokens: number,
 ): Promise<Served<Transcription>> {
-  const called = await callPlatform(`${baseUrl.replace(/\/+$/, "")}/audio/transcriptions`, {
-    ...(apiKey ? { headers: { authorization: `Bearer ${apiKey}` } } : {}),
+  const { apiKey } = server;
+  const called = await callPlatform(audioUrl(server, "transcriptions"), {
+    headers: keyHeader(server),
     form,
     ...time,
   });

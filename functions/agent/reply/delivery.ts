@@ -1,4 +1,4 @@
-import type { OutboundText } from "../../../shared/channels/channel.ts";
+import type { OutboundFile, OutboundText } from "../../../shared/channels/channel.ts";
 import { deliverToReceiver, isForClients } from "../../../shared/channels/receiver.ts";
 import { settleCronRun } from "../../../shared/cron/settle-run.ts";
 import type { ChatReply, ChatRetry } from "../../../shared/protocol/events.ts";
@@ -17,6 +17,7 @@ import { runOf, type SessionWriter } from "../session-writer.ts";
 import type { EndedCalls } from "../tools/ended-calls.ts";
 import { settleHeartbeat } from "./heartbeat-answer.ts";
 import { announceEnd } from "./session-news.ts";
+import { voiceAnswer } from "./voice-answer.ts";
 
 /** Max characters of a stored error: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
@@ -62,6 +63,8 @@ async function deliverAnswer(
     announced(),
     deliverToChannel(agent, run, run.runId, { markdown: answer }),
   ]);
+  const voice = undelivered === undefined && (await voiceAnswer(agent, writer.sessionKey, run, answer));
+  if (voice) await deliverToChannel(agent, run, `${run.runId}:voice`, "", voice);
   return { answer, undelivered };
 }
 
@@ -150,17 +153,18 @@ export function endMarker(reason: string, timestamp: number): AssistantMessage {
   return { role: "assistant", content, stopReason: "stop", errorMessage: reason, timestamp };
 }
 
-/** @returns why the text did not reach the channel; undefined if it did */
+/** @returns why the text or the file did not reach the channel; undefined if it did */
 async function deliverToChannel(
   agent: Agent,
   run: Run,
   id: string,
   text: OutboundText,
+  file?: OutboundFile,
 ): Promise<string | undefined> {
   const { runId, origin, role } = run;
   if (isForClients(origin)) return undefined;
   const sender = role === "guest" ? undefined : senderOf(run);
-  const delivered = await deliverToReceiver(agent, { origin, sender }, id, text, { runId });
+  const delivered = await deliverToReceiver(agent, { origin, sender }, id, text, { runId }, file);
   return delivered.ok ? undefined : delivered.reason;
 }
 

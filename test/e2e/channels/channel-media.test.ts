@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { imageBytes } from "../../support/images.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
+import { type SpeechServer, startSpeechServer } from "../../support/models/speech-server.ts";
 import {
   startTranscriptionServer,
   type TranscriptionServer,
@@ -20,12 +21,14 @@ import { type Stack, startStack } from "../stack.ts";
 let stack: Stack;
 let model: ModelServer;
 let transcription: TranscriptionServer;
+let speech: SpeechServer;
 let platforms: Platform[];
 let s3: S3Client;
 
 beforeAll(async () => {
   model = await startOpenAiServer(() => ({ text: "I see." }));
   transcription = await startTranscriptionServer("Buy milk.");
+  speech = await startSpeechServer();
   platforms = await Promise.all(Object.values(platformStarts).map((start) => start()));
   stack = await startStack();
   s3 = new S3Client({});
@@ -44,6 +47,7 @@ afterAll(async () => {
   await stack?.close();
   await model?.close();
   await transcription?.close();
+  await speech?.close();
   for (const platform of platforms ?? []) await platform.close();
 });
 
@@ -125,6 +129,18 @@ describe.each(platformNames)("a file received on %s", (name) => {
       bytes: 10,
       model: "whisper-1",
     });
+  });
+
+  it("is answered by a voice message, too, if it is a voice note and speech is on", async () => {
+    const server = { baseUrl: `${speech.url}/v1`, apiKey: speech.apiKey };
+    await stack.configure({ speech: { enabled: true, model: "tts-1", voice: "alloy", ...server } });
+    const before = platform.received().length;
+    await answered(platform.attach("", voice));
+    await expect.poll(() => platform.received().length).toBe(before + 1);
+    const sent = Buffer.from(await platform.received().at(-1)!.arrayBuffer());
+    expect(sent).toEqual(speech.audio);
+    expect(speech.requests.at(-1)?.input).toBe("I see.");
+    await stack.configure({ "speech.enabled": false });
   });
 
   it("is replaced by a note if it cannot be fetched, and the message is answered", async () => {
