@@ -96,6 +96,27 @@ describe.skipIf(chromiumPath === undefined)("the page for everybody", inBrowser,
     await expectAccessible(name);
   });
 
+  it("has no fault in a recalled line, and in the code for another device", async () => {
+    const note = "Bruno the dog must not eat chicken";
+    await house.dev.cloud.world.bucket.put("agents/main/memory/2026-06-03.md", `- ${note}\n`);
+    house.answer = ({ turns }) =>
+      turns.at(-1)?.role === "user"
+        ? { toolCalls: [{ name: "gsv__recall", arguments: { queries: ["Bruno chicken"] } }] }
+        : { text: "No chicken." };
+    await house.signIn();
+    await house.send("What can Bruno not eat?");
+    await until(async () => (await house.replies()).length === 1, "it is answered");
+    await house.page.click(".tool summary");
+    await house.page.locator(".tool .recalled", { hasText: note }).waitFor();
+    await expectAccessible("a recalled line");
+    await house.page.evaluate(() => {
+      location.hash = "#/devices";
+    });
+    await house.page.click("text=Connect another device");
+    await house.page.waitForSelector("svg.qr");
+    await expectAccessible("a code");
+  });
+
   it("is used with the keyboard alone: message, approval, sessions", async () => {
     await talk();
     await house.signIn("chat", { width: 1440, height: 900 });
