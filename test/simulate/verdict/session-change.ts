@@ -72,12 +72,23 @@ function checkLease({ before, after, now }: Change, fault: Fault): void {
 function checkInbox(ledger: Ledger, before: SessionState, after: SessionState, fault: Fault): void {
   const bytes = after.inbox.reduce((sum, entry) => sum + entryBytes(entry), 0);
   if (bytes !== after.inboxBytes) fault(`inboxBytes is ${after.inboxBytes} for ${bytes} bytes`);
+  if (isMove(before.inbox, after.inbox)) return;
   const [first, ...rest] = before.inbox;
   const isTakenOut = first !== undefined && after.inbox[0]?.id !== first.id;
   const left = isTakenOut ? rest : before.inbox;
   if (left.some((entry, i) => after.inbox[i]?.id !== entry.id)) fault("the order of the inbox changed");
   if (isTakenOut) noteTaken(ledger, after, first, fault);
   for (const entry of after.inbox.slice(left.length)) noteArrived(ledger, after.sessionKey, entry, fault);
+}
+
+/** Whether only one message has moved, before one that was written later. */
+function isMove(before: readonly InboxEntry[], after: readonly InboxEntry[]): boolean {
+  const from = before.findLastIndex((entry, at) => after[at]?.id !== entry.id);
+  const to = before.findIndex((entry, at) => after[at]?.id !== entry.id);
+  const [moved, passed] = [before[from], before[to]];
+  if (before.length !== after.length || !moved?.sentAt || !passed?.sentAt) return false;
+  const expected = before.toSpliced(from, 1).toSpliced(to, 0, moved);
+  return moved.sentAt <= passed.sentAt && expected.every(({ id }, at) => after[at]?.id === id);
 }
 
 function noteArrived(ledger: Ledger, sessionKey: string, entry: InboxEntry, fault: Fault): void {

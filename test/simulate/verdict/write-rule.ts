@@ -25,8 +25,8 @@ const rules: { changes: (step: Step, name: string) => boolean; named: RegExp; wh
   },
   {
     changes: ({ op }, name) => (name === "inbox" && op !== "append") || /^inbox\./.test(name),
-    named: /^inbox\.0\.id$/,
-    why: "an entry is removed by its id",
+    named: /^inbox\.\d+\.id$/,
+    why: "an entry is removed or moved by its id",
   },
   {
     changes: ({ op }, name) => name === "accepted" || (/^recent\./.test(name) && op === "remove"),
