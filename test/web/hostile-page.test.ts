@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { openClient, openNode } from "../support/peer.ts";
 import { until } from "../support/until.ts";
@@ -71,8 +74,14 @@ describe.skipIf(chromiumPath === undefined)("the page among attackers", inBrowse
   it("is not shown in a frame of another page", async () => {
     await house.signIn();
     const outer = await house.page.context().newPage();
-    await outer.setContent(`<iframe src="${house.dev.cloud.page}/"></iframe>`);
+    const other = createServer((_, answer) => {
+      answer.setHeader("content-type", "text/html");
+      answer.end(`<iframe src="${house.dev.cloud.page}/"></iframe>`);
+    }).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    await outer.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
     await until(() => outer.frames()[1]?.url().startsWith("chrome-error:"), "the frame is refused");
+    other.close();
   });
 
   it("ends with its device, and cannot connect again", async () => {
