@@ -10,6 +10,7 @@ import { answered, havingRead, type Run, wordsRead } from "../../shared/session/
 import { assign } from "../../shared/session/state.ts";
 import { remove } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
+import { albumParts, awaitParts } from "./album.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
 import { carryOutExtractions } from "./compaction/extraction-job.ts";
 import { type ConnectedPeers, freshPeersMs, prefetch } from "./context/connected-peers.ts";
@@ -132,6 +133,8 @@ async function beginEntry(
   else if (entry.kind !== "message") await changeOnRequest(agent, writer, entry);
   // No run is in progress and this entry is the oldest, so a recorded stop can only be meant for it.
   else if (await isObsoleteNotice(agent, writer, entry)) await writer.commitEntry(entry, [remove("stop")]);
+  else if (await awaitParts(albumParts(entry, inbox), agent.now(), writer.interrupted))
+    await writer.refresh();
   else if (await isDue(agent, writer.state, entry.at)) await beginReset(agent, writer);
   else return runStep(agent, writer, peers, await beginRun(agent, writer, peers, entry));
   return "continue";

@@ -98,10 +98,21 @@ export class SessionWriter {
   /**
    * Appends messages to the transcript, and writes the session item with the new head.
    * @param entry the oldest inbox entry, which the same write removes
+   * @param others later entries, which it removes, too
    * @throws LeaseLost
    */
-  append(messages: readonly Message[], steps: readonly Step[], entry?: InboxEntry): Promise<void> {
-    return this.#interruptingOnFailure(this.#append(messages, steps, entry));
+  append(
+    messages: readonly Message[],
+    steps: readonly Step[],
+    entry?: InboxEntry,
+    others: readonly InboxEntry[] = [],
+  ): Promise<void> {
+    return this.#interruptingOnFailure(this.#append(messages, steps, entry, others));
+  }
+
+  /** Renews the lease, and so reads the newest state. @throws LeaseLost */
+  async refresh(): Promise<void> {
+    await this.#renew();
   }
 
   /**
@@ -167,14 +178,18 @@ export class SessionWriter {
     return this.#inTurn(async () => this.#see(await renew(table, this.lease, now())));
   }
 
-  #write(steps: readonly Step[], entry?: InboxEntry): Promise<SessionState> {
+  #write(
+    steps: readonly Step[],
+    entry?: InboxEntry,
+    others: readonly InboxEntry[] = [],
+  ): Promise<SessionState> {
     const { table, now } = this.#agent;
     return this.#inTurn(async () => {
       const paid = this.account.unsaved;
       const all = [...steps, ...(paid === undefined ? [] : [assign("paid", paid)])];
       if (entry) all.push(...trimAcceptedIds(this.#state, entry.id, now()));
       const written = entry
-        ? await commitEntry(table, this.lease, entry, all)
+        ? await commitEntry(table, this.lease, entry, all, placesOf(others, this.#state))
         : await commit(table, this.lease, all, this.#state);
       if (paid !== undefined) this.account.saved(paid);
       return this.#see(written);
@@ -188,12 +203,17 @@ export class SessionWriter {
     await writeMessages(this.#agent, this.lease, sessionId, head + from, messages);
   }
 
-  async #append(messages: readonly Message[], steps: readonly Step[], entry?: InboxEntry): Promise<void> {
+  async #append(
+    messages: readonly Message[],
+    steps: readonly Step[],
+    entry?: InboxEntry,
+    others?: readonly InboxEntry[],
+  ): Promise<void> {
     const { sessionId, head } = this.#state;
     const moved = assign("head", head + messages.length);
     try {
       await this.#writeAfterHead(messages, 1);
-      this.#agent.history.extend(await this.#write([moved, ...steps], entry), messages);
+      this.#agent.history.extend(await this.#write([moved, ...steps], entry, others), messages);
     } catch (error) {
       if (!(error instanceof LeaseLost)) throw error;
       const seqs = messages.map((_, index) => head + 1 + index);
@@ -237,6 +257,11 @@ export class SessionWriter {
 export function runOf({ state, sessionKey }: Pick<SessionWriter, "state" | "sessionKey">): Run {
   if (!state.run) throw new Error(`session ${sessionKey} has no run`);
   return state.run;
+}
+
+/** The entries that are still in the inbox, with their places. */
+function placesOf(entries: readonly InboxEntry[], { inbox }: SessionState) {
+  return inbox.flatMap((entry, at) => (entries.some(({ id }) => id === entry.id) ? [{ entry, at }] : []));
 }
 
 /** The id of the run in progress, or of the entry that is next: a message's is that of its run. */

@@ -10,6 +10,7 @@ import { assign, metaKey, type SessionState } from "../../shared/session/state.t
 import { originsOfEntry, originsOfSession } from "../../shared/session/words-read.ts";
 import { remove, type Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
+import { albumParts, joinParts } from "./album.ts";
 import { receiveAttachments } from "./attachments.ts";
 import { compactionSteps } from "./compaction/compaction.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
@@ -33,6 +34,8 @@ export interface StepPlan {
   writes: readonly Step[];
   /** The inbox entry to remove, in the same write. */
   entry?: InboxEntry;
+  /** Further entries that the message contains, which the same write removes. */
+  others?: readonly InboxEntry[];
   /** Absent: the step only writes, and the session loop continues from the new state. */
   call?: ModelCallPlan;
   /** Called before the commit, beside the model call: nothing repeats it afterwards. */
@@ -47,8 +50,10 @@ export async function beginRun(
   agent: Agent,
   writer: SessionWriter,
   peers: ConnectedPeers,
-  entry: Extract<InboxEntry, { kind: "message" }>,
+  first: Extract<InboxEntry, { kind: "message" }>,
 ): Promise<StepPlan> {
+  const [, ...others] = albumParts(first, writer.state.inbox);
+  const entry = joinParts([first, ...others]);
   const received = entry.attachments && (await receiveAttachments(agent, writer, entry));
   const now = agent.now();
   const { feedback = [] } = writer.state;
@@ -67,7 +72,7 @@ export async function beginRun(
     ...listSteps(metaKey(writer.sessionKey), now),
     ...feedback.map((_, index) => remove(["feedback", index])),
   ];
-  const plan = { run, appended: [message], writes, entry };
+  const plan = { run, appended: [message], writes, entry: first, others };
   // The peers are read after the message arrived, so that the run is offered every node that was connected by then.
   const peersSince = entry.at;
   if (!received) return { ...plan, call: { messages: [...before, message], isNew: true, peersSince } };
@@ -171,14 +176,14 @@ async function recordStart({ table }: Agent, { task, runId }: Run): Promise<void
 
 async function commitPlan(
   writer: SessionWriter,
-  { run, appended, writes, entry, record }: StepPlan,
+  { run, appended, writes, entry, others, record }: StepPlan,
   prepared: Prepared | Uncalled | undefined,
 ): Promise<void> {
   await record?.();
   const [read, more] = prepared?.status === "fits" ? [prepared.turn.origins, prepared.steps] : [[], []];
   const steps = [assign("run", havingRead(run, read)), ...writes, ...more];
   const shown = prepared?.tail === undefined ? appended : withTail(appended, prepared.tail);
-  if (appended.length > 0) await writer.append(shown, steps, entry);
+  if (appended.length > 0) await writer.append(shown, steps, entry, others);
   else await writer.commit(steps);
 }
 

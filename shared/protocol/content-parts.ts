@@ -57,8 +57,11 @@ const forward = v.object({
 /** The other parts replace what the message with this id contained. `at`: when it was edited, epoch ms: a later edit has a later time. */
 const edit = v.object({ kind: v.literal("edit"), at: v.pipe(v.number(), v.integer(), v.minValue(1)) });
 
+/** The message belongs to the album with this id: the messages of an album are one message to the agent. */
+const album = v.object({ kind: v.literal("album"), id: v.pipe(line, v.minLength(1)) });
+
 /** A part of a bridge's message. */
-export const contentPart = v.variant("kind", [...leaf, forward, edit]);
+export const contentPart = v.variant("kind", [...leaf, forward, edit, album]);
 
 export type LeafPart = v.InferOutput<typeof leafPart>;
 export type WirePart = v.InferOutput<typeof contentPart>;

@@ -2,6 +2,7 @@ import { joinOrigins } from "../origins/origins.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import { absent, add, all, below, equal, set } from "../world/expression.ts";
 import { type ItemValue, succeeds, type Table } from "../world/world.ts";
+import { unbegun } from "./dequeue.ts";
 import { acceptStep, entryBytes, maxInboxBytes, notAccepted, wasAccepted } from "./inbox.ts";
 import type { Correction, InboxEntry } from "./inbox-entry.ts";
 import { metaKey, type SessionState, toState } from "./state.ts";
@@ -64,9 +65,7 @@ export async function correctEntry(
 
 /** The newest entry of the edited message that may be replaced: only one of the same writer. */
 function findEntry({ run, inbox }: SessionState, { correction: { of }, role, senderId }: Edit) {
-  return inbox
-    .map((entry, at) => ({ entry, at }))
-    .slice(run ? 0 : 1)
+  return unbegun({ run, inbox })
     .flatMap(({ entry, at }) => (entry.kind === "message" ? [{ entry, at }] : []))
     .findLast(
       ({ entry }) =>

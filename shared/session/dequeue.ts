@@ -51,10 +51,17 @@ export async function dequeue(
   }
 }
 
-function removable({ run, inbox }: SessionState, ids: readonly string[], by: Writer) {
+/** The entries that no agent may be about to begin, with their places: without a run, neither the oldest nor others of its album. */
+export function unbegun({ run, inbox }: Pick<SessionState, "run" | "inbox">) {
+  const albumOf = (entry: InboxEntry | undefined) => (entry?.kind === "message" ? entry.album : undefined);
+  const album = albumOf(inbox[0]);
   return inbox
     .map((entry, at) => ({ entry, at }))
-    .slice(run ? 0 : 1)
+    .filter(({ entry, at }) => run || (at > 0 && (album === undefined || albumOf(entry) !== album)));
+}
+
+function removable({ run, inbox }: SessionState, ids: readonly string[], by: Writer) {
+  return unbegun({ run, inbox })
     .filter(({ entry }) => ids.includes(entry.id) && isOfPerson(entry))
     .filter(({ entry }) => by.role !== "guest" || isSameGuest(by, entry));
 }

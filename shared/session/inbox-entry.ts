@@ -183,6 +183,8 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
         origins?: string[];
         /** The text is the newest one of the message with the id `of`, from its edit at `at` (epoch ms). */
         correction?: Correction;
+        /** The id of the album that the message is a part of. The parts begin one run (`functions/agent/album.ts`). */
+        album?: string;
       }
     /** `via`: the source of the request, which decides the shape of the answer. `private`: the next conversation is. */
     | { kind: "reset"; via: "command" | "method" | "policy"; private?: true }

@@ -37,6 +37,8 @@ export interface Incoming extends Configured, Dated {
   envelope?: string;
   /** What the model sees after the text: content that is not in the sender's own words. It contains no command or directive. */
   shown?: string;
+  /** The id of the album that the message is a part of. */
+  album?: string;
   /** Attachments that are already stored (`storeMedia`). Commands ignore them. */
   media?: readonly StoredMedia[];
   /** Attachments that the agent still has to fetch. */
@@ -149,6 +151,7 @@ function messageEntry(
     ...(overrides ? { overrides } : {}),
     ...(incoming.keepsAnswer ? { keepsAnswer: true } : {}),
     ...(incoming.origins ? { origins: incoming.origins } : {}),
+    ...(incoming.album ? { album: incoming.album } : {}),
   };
 }
 

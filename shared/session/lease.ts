@@ -122,8 +122,9 @@ async function commitIf(
 }
 
 /**
- * Commits `steps` and removes `entry`, the oldest, from the inbox. The condition names the entry, so that a
- * repeated write cannot remove the next entry.
+ * Commits `steps` and removes `entry`, the oldest, from the inbox, and others with it. The condition names the entries, so that
+ * a repeated write cannot remove the next entry.
+ * @param others later entries with their places
  * @throws LeaseLost
  */
 export async function commitEntry(
@@ -131,10 +132,13 @@ export async function commitEntry(
   lease: Lease,
   entry: InboxEntry,
   steps: readonly Step[],
+  others: readonly { entry: InboxEntry; at: number }[] = [],
 ): Promise<SessionState> {
-  const take = [remove(["inbox", 0]), add("inboxBytes", -entryBytes(entry))];
-  const isFirst = equal(["inbox", 0, "id"], entry.id);
-  return commitOnce(table, lease, [...steps, ...take], isFirst, ({ inbox }) =>
+  const removed = [{ entry, at: 0 }, ...others];
+  const bytes = removed.reduce((sum, one) => sum + entryBytes(one.entry), 0);
+  const take = [...removed.map(({ at }) => remove(["inbox", at])), add("inboxBytes", -bytes)];
+  const areSame = all(...removed.map((one) => equal(["inbox", one.at, "id"], one.entry.id)));
+  return commitOnce(table, lease, [...steps, ...take], areSame, ({ inbox }) =>
     inbox.every((waiting) => waiting.id !== entry.id),
   );
 }

@@ -18,6 +18,8 @@ export interface Content {
   replyToText?: string;
   /** The content replaces that of a message that was sent before. Epoch ms, greater for a later edit. */
   editedAt?: number;
+  /** The id of the album that the message belongs to. */
+  album?: string;
 }
 
 /** Who sent a message: nobody is a stranger to themselves. */
@@ -34,6 +36,7 @@ export function contentOf(parts: readonly Part[], by: WrittenBy): Content | unde
   const origins = joinOrigins(parts.flatMap((part) => originsOf(part, by)));
   const [answered] = parts.flatMap((part) => (part.kind === "quote" && part.of !== undefined ? [part] : []));
   const edit = parts.find((part) => part.kind === "edit");
+  const album = parts.find((part) => part.kind === "album");
   if (text === "" && shown === "" && attachments.length === 0) return undefined;
   return {
     text,
@@ -43,6 +46,7 @@ export function contentOf(parts: readonly Part[], by: WrittenBy): Content | unde
     ...(answered?.of === undefined ? {} : { replyToId: answered.of }),
     ...(answered?.text ? { replyToText: answered.text } : {}),
     ...(edit ? { editedAt: edit.at } : {}),
+    ...(album ? { album: album.id } : {}),
   };
 }
 
@@ -82,6 +86,7 @@ const renderers: { [K in Kind]: (part: PartOf<K>) => string | undefined } = {
   text: () => undefined,
   media: () => undefined,
   edit: () => undefined,
+  album: () => undefined,
   quote: ({ of, text, by, in: place }) =>
     of === undefined
       ? block(words("quote", by && `from ${by}`, place && `in ${place}`), undefined, text)

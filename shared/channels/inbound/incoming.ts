@@ -38,6 +38,7 @@ export async function incomingOf(
     sentAt: Math.max(message.timestamp, message.editedAt ?? 0),
     ...(configurationVersion === undefined ? {} : { configurationVersion }),
     ...(media.length > 0 ? { media } : {}),
+    ...(message.album && message.editedAt === undefined ? { album: message.album } : {}),
   };
   return { ...incoming, ...fitMessage(message, incoming) };
 }

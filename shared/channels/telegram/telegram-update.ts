@@ -55,6 +55,8 @@ const message = v.looseObject({
   from: v.optional(user),
   sender_chat: v.optional(chat),
   message_thread_id: v.optional(v.number()),
+  /** The same in all messages of an album. */
+  media_group_id: v.optional(v.string()),
   is_topic_message: v.optional(v.boolean()),
   text: v.optional(v.string()),
   entities: v.optional(v.array(entity)),
@@ -166,6 +168,7 @@ export async function readMessage(
   const replied = repliedTo(found);
   const by = { channel: "telegram", senderId: sender.id };
   const parts = [...partsOf(found, isBot), ...answeredParts(found, replied, bot)];
+  if (found.media_group_id) parts.push({ kind: "album", id: found.media_group_id });
   // Several edits in one second have ascending update ids.
   if (edited) parts.push({ kind: "edit", at: (edited.edit_date ?? edited.date) * 1000 + (update_id % 1000) });
   const content = contentOf(parts, by);
