@@ -275,7 +275,11 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
     reminders: { prepare: () => {}, find: async () => undefined, refresh: () => {} },
     callModel: modelIn(surroundings, isSlow),
     // No message here comes from a channel, where this would be a call.
-    channels: only<Agent["channels"]>("channels", { conclude: async () => {}, close: async () => {} }),
+    channels: only<Agent["channels"]>("channels", {
+      conclude: async () => {},
+      close: async () => {},
+      mark: async () => {},
+    }),
   });
 }
 
