@@ -47,7 +47,7 @@ export async function bundlePage({ build }, root, folder) {
       [...chunkLines(metafile.outputs, relative(root, folder), script), line].join("\n"),
     )
     .replace("page.js", script);
-  const copied = ["manifest.webmanifest", "icon.svg"].map(async (name) => ({
+  const copied = ["manifest.webmanifest", "icon.svg", "apple-touch-icon.png"].map(async (name) => ({
     path: name,
     contents: await readFile(join(root, "web", "icons", name)),
   }));

@@ -43,6 +43,18 @@ describe("the page function", () => {
     expect(bodyOf(script)).toEqual(readFileSync(join(folder, scriptPath)));
   });
 
+  it("serves what an app on a home screen needs: its manifest and, for an iPhone, a picture", async () => {
+    const html = String(bodyOf(await ask("/")));
+    const types: Record<string, string> = {
+      manifest: "application/manifest+json",
+      "apple-touch-icon": "image/png",
+    };
+    for (const [rel, type] of Object.entries(types)) {
+      const path = new RegExp(`<link rel="${rel}" href="([^"]+)"`).exec(html)?.[1] ?? "";
+      expect(await ask(path), rel).toMatchObject({ statusCode: 200, headers: { "content-type": type } });
+    }
+  });
+
   it("sends the smallest encoding that the browser accepts", async () => {
     const plain = bodyOf(await ask(scriptPath));
     const br = await ask(scriptPath, { "accept-encoding": "gzip, deflate, br, zstd" });
