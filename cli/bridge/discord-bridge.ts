@@ -151,7 +151,7 @@ export class DiscordBridge {
     const { accountId } = this.#options;
     const answer = await this.#ask("channel.inbound", { channel: "discord", accountId, ...inbound });
     if (answer && "status" in answer) this.#log(`forwarded ${inbound.message.id}: ${answer.status}`);
-    this.#state.handled({ message: place });
+    if (place) this.#state.handled({ message: place });
   }
 
   async #ask<M extends Method>(method: M, params: ParamsInput<M>) {

@@ -11,10 +11,10 @@ import type { MessagePlace } from "./bridge-state.ts";
 /** `channel.inbound` without the account. */
 export type Inbound = Omit<ParamsInput<"channel.inbound">, "channel" | "accountId">;
 
-/** A message for the agent, and its place in Discord. */
+/** A message for the agent, and its place in Discord. Absent for an edit: the message may be old. */
 export interface ReadMessage {
   inbound: Inbound;
-  place: MessagePlace;
+  place?: MessagePlace;
 }
 
 const name = v.nullish(v.string());
@@ -42,6 +42,8 @@ const message = v.object({
   referenced_message: v.nullish(v.object({ content: v.optional(v.string()), author: v.optional(user) })),
 });
 type Message = v.InferOutput<typeof message>;
+
+const edit = v.object({ edited_timestamp: v.pipe(v.string(), v.isoTimestamp()) });
 
 const channel = v.object({ type: v.number(), name, parent_id: name });
 
@@ -77,7 +79,19 @@ export class DiscordReader {
   /** The message that an event brings. Undefined for events and messages that the agent does not get. */
   async read({ t, d }: GatewayDispatchPayload): Promise<ReadMessage | undefined> {
     if (t === "MESSAGE_CREATE") return this.#readMessage(d);
-    return undefined;
+    return t === "MESSAGE_UPDATE" ? this.#readEdit(d) : undefined;
+  }
+
+  /** Discord also reports changes that are no edits: a link's preview, a pin. */
+  async #readEdit(found: unknown): Promise<ReadMessage | undefined> {
+    const edited = v.safeParse(edit, found);
+    const read = edited.success ? await this.#readMessage(found) : undefined;
+    if (!edited.success || !read) return undefined;
+    const { message: whole, ...others } = read.inbound;
+    const at = Date.parse(edited.output.edited_timestamp);
+    return {
+      inbound: { ...others, message: { ...whole, parts: [...(whole.parts ?? []), { kind: "edit", at }] } },
+    };
   }
 
   /** The messages of a channel after a known one, oldest first. A channel that the bot can no longer read has none. */

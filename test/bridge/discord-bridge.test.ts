@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { DiscordBridge } from "../../cli/bridge/discord-bridge.ts";
 import { sendOutbound } from "../../cli/bridge/send-outbound.ts";
 import type { ModelRequest } from "../support/models/scripted-model.ts";
 import { until } from "../support/until.ts";
@@ -18,6 +19,13 @@ function echo(): void {
     house.asked.push(lastText(request));
     return { text: "Heard." };
   };
+}
+
+/** The conversations to which the agent answers from now on. */
+function peersOf({ connection }: DiscordBridge): string[] {
+  const peers: string[] = [];
+  connection.onEvent("channel.outbound", ({ peer }) => peers.push(`${peer.kind} ${peer.id}`));
+  return peers;
 }
 
 const posted = () => house.discord.messages.map(({ content }) => content);
@@ -61,7 +69,7 @@ it("in a server only a message that mentions the bot, or answers it, is answered
   echo();
   house.discord.gateway.channels.set("700", { type: 11, name: "plans", parent_id: "600" });
   house.discord.gateway.channels.set("600", { type: 0, name: "general" });
-  house.bridge();
+  const peers = peersOf(house.bridge());
   await until(() => house.gateway.begun.length > 0);
   const bot = house.discord.applicationId;
   const room = { guild_id: "1", channel_id: "600" };
@@ -77,9 +85,8 @@ it("in a server only a message that mentions the bot, or answers it, is answered
   expect(house.asked.join()).toContain("second");
   expect(house.asked.join()).not.toContain("not for you");
   expect(house.asked.join()).not.toContain(bot);
-  expect(new Set(house.discord.messages.map(({ channel_id }) => channel_id))).toEqual(
-    new Set(["600", "700"]),
-  );
+  expect(house.discord.messages.map(({ channel_id }) => channel_id).sort()).toEqual(["600", "700"]);
+  expect(peers.sort()).toEqual(["channel 600", "thread 600/700"]);
 });
 
 it("messages of bots, its own among them, are not answered", async () => {
@@ -139,9 +146,54 @@ it("a message from that time in a thread belongs to the thread", async () => {
   await first.stop();
   house.gateway.endSessions();
   write("two");
-  house.bridge();
+  const peers = peersOf(house.bridge());
   await until(() => posted().length === 2);
+  // An answer that was not confirmed before the stop comes again.
+  expect(new Set(peers)).toEqual(new Set(["thread 600/700"]));
   expect(conversation).toMatch(/one.*two/s);
+});
+
+it("the agent answers a corrected message, and no link's preview", async () => {
+  echo();
+  house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  const id = house.gateway.write({ content: "what is 2 + 3? https://example.org" });
+  await until(() => posted().length === 1);
+  house.gateway.change(id, { embeds: [{ title: "Example" }], edited_timestamp: null });
+  house.gateway.change(id, {
+    content: "what is 2 + 4? https://example.org",
+    edited_timestamp: "2026-11-27T08:00:00.000000+00:00",
+  });
+  await until(() => posted().length === 2);
+  expect(house.asked).toEqual([
+    expect.stringContaining("2 + 3"),
+    expect.stringMatching(/\[corrected\].*2 \+ 4/s),
+  ]);
+});
+
+it("a message that gsv has not accepted is forwarded after the next start", async () => {
+  echo();
+  const first = house.bridge({ url: "ws://127.0.0.1:9" });
+  await until(() => house.gateway.begun.length > 0);
+  house.gateway.write({ content: "one" });
+  // The bridge has asked where the message is; now it cannot forward it.
+  await until(() => house.discord.calls.some(({ path }) => path.endsWith(`/channels/${annsDm}`)));
+  await first.stop();
+  house.bridge();
+  await until(() => posted().length === 1);
+  expect(house.gateway.begun).toEqual(["identify", "resume"]);
+});
+
+it("a connection that is cut is resumed", async () => {
+  echo();
+  house.bridge();
+  await until(() => house.gateway.begun.length > 0);
+  house.gateway.write({ content: "one" });
+  await until(() => posted().length === 1);
+  house.gateway.cut();
+  house.gateway.write({ content: "two" });
+  await until(() => posted().length === 2);
+  expect(house.gateway.begun).toEqual(["identify", "resume"]);
 });
 
 it("a forwarded command is shown to the agent, and not obeyed", async () => {

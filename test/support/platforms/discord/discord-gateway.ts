@@ -24,6 +24,8 @@ export interface DiscordGateway {
   begun: string[];
   /** A user writes: the message is kept, and every session gets the event. @returns its id */
   write(message: UserMessage): string;
+  /** The message changes: its user edits it, or its links get previews. */
+  change(id: string, fields: Record<string, unknown>): void;
   /** Ends all sessions, as Discord does after some minutes without a connection. */
   endSessions(): void;
   /** Cuts every connection. */
@@ -105,6 +107,11 @@ export async function startDiscordGateway(server: DiscordServer): Promise<Discor
       server.gateway.written.push(whole);
       for (const session of sessions.values()) dispatch(session, "MESSAGE_CREATE", whole);
       return whole.id;
+    },
+    change(id, fields) {
+      const found = server.gateway.written.find((one) => one.id === id);
+      for (const session of sessions.values())
+        dispatch(session, "MESSAGE_UPDATE", Object.assign(found ?? {}, fields));
     },
     endSessions: () => sessions.clear(),
     cut() {
