@@ -29,10 +29,12 @@ export async function startScriptedGateway(count: number): Promise<ScriptedGatew
   const sockets = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   await once(sockets, "listening");
   const ws = `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}`;
+  /** Pieces of the answer in progress. */
+  const sent: string[] = [];
   sockets.on("connection", (socket) =>
     socket.on("message", (data) => {
       const { id, method, params } = JSON.parse(String(data));
-      const payload = answer(method, params ?? {}, messages);
+      const payload = answer(method, params ?? {}, messages, sent.length > 0);
       socket.send(JSON.stringify({ type: "res", id, ok: true, payload }));
     }),
   );
@@ -42,7 +44,6 @@ export async function startScriptedGateway(count: number): Promise<ScriptedGatew
   });
   const context = { awsRequestId: "bench" } as never;
   const page = await startFunctionUrl({ invoke: (event) => handler(event as never, context), pages: true });
-  const sent: string[] = [];
   const open = () => {
     const [socket] = sockets.clients;
     if (!socket) throw new Error("no page is connected");
@@ -104,6 +105,7 @@ function answer(
   method: string,
   params: { sessionKey?: string; limit?: number; before?: number },
   messages: readonly { seq: number }[],
+  isProcessing: boolean,
 ) {
   if (method === "connect") return { protocol: 1, auth: { token: "gsv_bench" } };
   if (method === "session.preview") {
@@ -111,7 +113,7 @@ function answer(
     const sessionKey = params.sessionKey === otherSession ? otherSession : mainSession;
     return { sessionKey, sessionId: sessionKey, first: 1, messages: older.slice(-(params.limit ?? 50)) };
   }
-  if (method === "session.stats") return { isProcessing: false, queueSize: 0 };
+  if (method === "session.stats") return { isProcessing, queueSize: 0 };
   if (method === "sessions.list") return { sessions: [] };
   if (method === "approval.list") return { approvals: [] };
   if (method === "session.context") return { model: "scripted/model" };
