@@ -174,7 +174,14 @@ describe("an account of Telegram", () => {
       params: {
         url: "https://hook.example/telegram/default",
         secret_token: "a-secret",
-        allowed_updates: ["message", "channel_post", "callback_query"],
+        allowed_updates: [
+          "message",
+          "channel_post",
+          "edited_message",
+          "edited_channel_post",
+          "callback_query",
+          "message_reaction",
+        ],
       },
     });
     expect(await status("telegram")).toMatchObject({ connected: true });

@@ -193,6 +193,17 @@ describe("the run for the end has the rights and the channel of the run that sta
     ...{ kind: "channel", channel: "mychat", accountId: "default", peer: { kind: "group", id } },
     ...more,
   });
+  const setOwners = (...owners: string[]) =>
+    openConfiguration(commands.state.table, commands.world.outside.secrets).set(
+      "channels.mychat.owners",
+      owners,
+    );
+  /** Functions and the agent start with these owners. */
+  const ownedBy = async (...owners: string[]) => {
+    await setOwners(...owners);
+    commands.redeploy();
+    commands.bench.configuration.channels = { mychat: { owners, groups: { kitchen: { tools: "all" } } } };
+  };
   const entry = async (end: object) => {
     await report(end);
     return (await commands.bench.state(commands.sessionKey)).inbox[0];
@@ -205,9 +216,7 @@ describe("the run for the end has the rights and the channel of the run that sta
   });
 
   it("answers on the session's last channel, or to clients if a client started the command", async () => {
-    const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
-    await configuration.set("channels.mychat.owners", ["olga"]);
-    commands.redeploy();
+    await ownedBy("olga");
     const end = await commands.background({
       origin: from("kitchen", { replyToId: "1" }),
       role: "owner",
@@ -220,9 +229,7 @@ describe("the run for the end has the rights and the channel of the run that sta
   });
 
   it("answers the current owner of a main session, not a former owner who wrote there last", async () => {
-    const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
-    await configuration.set("channels.mychat.owners", ["olga", "otto"]);
-    commands.redeploy();
+    await ownedBy("olga", "otto");
     const dm = (id: string) =>
       ({ channel: "mychat", accountId: "default", peer: { kind: "dm", id } }) as const;
     const placed = (id: string) => ({ kind: "channel", ...dm(id) }) as const;
@@ -231,16 +238,13 @@ describe("the run for the end has the rights and the channel of the run that sta
     const main = "agent:main:main";
     const end = await commands.background({ origin: placed("o2"), role: "owner", senderId: "otto" }, main);
     await commands.say("where are you", { origin: placed("o1"), role: "owner", senderId: "olga" });
-    await configuration.set("channels.mychat.owners", ["otto"]);
-    commands.redeploy();
+    await ownedBy("otto");
     expect((await entry(end))?.origin).toMatchObject(placed("o2"));
     await commands.work();
   });
 
   it("keeps the sessions that forwarded the message, and its sender", async () => {
-    const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
-    await configuration.set("channels.mychat.owners", ["olga"]);
-    commands.redeploy();
+    await ownedBy("olga");
     const asked: SessionTask = {
       ...{ kind: "session", sessionKey: "agent:main:asked", runId: "r", queued: false },
       askers: ["agent:main:main"],
@@ -251,19 +255,16 @@ describe("the run for the end has the rights and the channel of the run that sta
     const later = await commands.background({ task: asked });
     await report(later);
     expect(await run()).toMatchObject({ task: { kind: "exec", askers, sender } });
-    await configuration.set("channels.mychat.owners", []);
-    commands.redeploy();
+    await ownedBy();
     expect(await report(end)).toEqual(dropped);
   });
 
   it("does not exist if the sender is no longer an owner, even right after another report", async () => {
-    const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
-    await configuration.set("channels.mychat.owners", ["olga"]);
-    commands.redeploy();
+    await ownedBy("olga");
     const olgas = { origin: from("kitchen"), role: "owner", senderId: "olga" } as const;
     const [first, second] = [await commands.background(olgas), await commands.background(olgas)];
     expect(await report(first)).toEqual(accepted);
-    await configuration.set("channels.mychat.owners", []);
+    await setOwners();
     expect(await report(second)).toEqual(dropped);
     expect(await run()).toBeUndefined();
   });

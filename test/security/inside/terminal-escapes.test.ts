@@ -30,6 +30,7 @@ const ownErase = "\r\u001b[K";
 const others = [
   "approvals watch",
   "admin",
+  "bridge",
   "client",
   "node",
   "dev",
