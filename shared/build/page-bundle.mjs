@@ -5,15 +5,19 @@ import { basename, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
+/** Maximum of what a browser loads before the page is usable, compressed by gzip. Bytes. */
+const maxFirstLoad = 60 * 1024;
+
 /**
  * Builds the console's page: `index.html`, hashed scripts and styles, each also compressed (`.br`, `.gz`).
  * @param {Pick<typeof import("esbuild"), "build">} esbuild passed in, because the packaged program has the page but no esbuild
  * @param {string} root the project's folder, absolute
  * @param {string} folder the output folder. Its previous content is deleted.
+ * @param {number} [maxBytes] maximum of the first load
  * @returns {Promise<string[]>} paths of the sources, relative to `root`
- * @throws esbuild's BuildFailure
+ * @throws esbuild's BuildFailure; an Error when the first load is larger than its maximum
  */
-export async function bundlePage({ build }, root, folder) {
+export async function bundlePage({ build }, root, folder, maxBytes = maxFirstLoad) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: { page: "web/main.tsx", style: "web/style/page.css" },
@@ -69,11 +73,15 @@ export async function bundlePage({ build }, root, folder) {
     logLevel: "error",
   });
   for (const { contents } of worker.outputFiles) files.push({ path: "sw.js", contents });
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  await Promise.all(
-    files.map(({ path, contents }) => writeCompressed(join(folder, basename(path)), contents)),
+  const first = await writeFiles(
+    folder,
+    files,
+    ({ path }) => path === "index.html" || html.includes(`"/${path}"`),
   );
+  if (first > maxBytes)
+    throw new Error(
+      `the page's first load has ${first} bytes, and may have ${maxBytes}: import a view when it is shown`,
+    );
   return Object.keys(metafile.inputs);
 }
 
@@ -109,12 +117,37 @@ function versionOf(files) {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** @param {string} path @param {Uint8Array} contents */
+/**
+ * Writes files to a folder that is emptied before, each in all encodings.
+ * @typedef {{ path: string, contents: Uint8Array }} File
+ * @param {string} folder
+ * @param {File[]} files
+ * @param {(file: File) => boolean} isCounted
+ * @returns {Promise<number>} the bytes of the counted files, compressed by gzip
+ */
+async function writeFiles(folder, files, isCounted) {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const sizes = await Promise.all(
+    files.map(async (file) => {
+      const bytes = await writeCompressed(join(folder, basename(file.path)), file.contents);
+      return isCounted(file) ? bytes : 0;
+    }),
+  );
+  return sizes.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/**
+ * @param {string} path
+ * @param {Uint8Array} contents
+ * @returns {Promise<number>} the size compressed by gzip
+ */
 async function writeCompressed(path, contents) {
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
-  await Promise.all([
-    writeFile(path, contents),
-    promisify(brotliCompress)(contents, quality).then((smaller) => writeFile(`${path}.br`, smaller)),
-    promisify(gzip)(contents, { level: 9 }).then((smaller) => writeFile(`${path}.gz`, smaller)),
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(contents, quality),
+    promisify(gzip)(contents, { level: 9 }),
   ]);
+  await Promise.all([writeFile(path, contents), writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz)]);
+  return gz.byteLength;
 }

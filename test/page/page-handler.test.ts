@@ -146,6 +146,15 @@ describe("the page", () => {
     expect(sizeOf(names())).toBeLessThanOrEqual(220 * 1024);
   });
 
+  it("is not built when its first load is too large", async () => {
+    const named = names().filter((name) => read("index.html").includes(`"/${name}"`));
+    const first = sizeOf([...named, "index.html"]);
+    const build = (maxBytes: number) =>
+      bundlePage(esbuild, process.cwd(), join(newFolder(), "page"), maxBytes);
+    await expect(build(first - 1)).rejects.toThrow(`the page's first load has ${first} bytes`);
+    await expect(build(first)).resolves.toContain("web/main.tsx");
+  });
+
   it("loads at most 15 KB for a view, and 25 KB for the colours of code", () => {
     const first = firstFiles();
     const loaded = names().filter((name) => /^chunk-(?!chunk-).*\.js$/.test(name));
