@@ -111,9 +111,10 @@ it("the owner's verdict on an answer is a line of the next turn and starts nothi
   const asked = model.requests.length;
   const answer = telegram.sent.findLast(({ text }) => text === "It is blue.")!;
   for (const update of [
-    reactionUpdate(answer, "👍", { id: 666 }),
     reactionUpdate(answer, "🔥"),
     reactionUpdate(answer, "👎"),
+    // The last verdict on an answer counts.
+    reactionUpdate(answer, "👍", { id: 666 }),
   ])
     expect((await deliver(update)).status).toBe(200);
   await deliver(textUpdate("and now?"));
