@@ -9,10 +9,10 @@ const keptSeconds = 30 * 86_400;
 /** Max length of a text that is kept, in UTF-16 units. */
 const maxKept = 1000;
 
-/** A text that was sent, and the conversation that it belongs to. */
+/** A text that a session sent. */
 export interface SentText {
   text: string;
-  sessionKey?: string;
+  sessionKey: string;
 }
 
 /** A message of the gateway at a platform. */
@@ -26,8 +26,7 @@ export async function keepSentText(
   now: number,
 ): Promise<void> {
   const expiresAt = Math.floor(now / 1000) + keptSeconds;
-  const kept = { text: text.slice(0, maxKept).toWellFormed(), expiresAt };
-  const item = { ...kept, ...(sessionKey === undefined ? {} : { sessionKey }), ...keyOf(id) };
+  const item = { text: text.slice(0, maxKept).toWellFormed(), sessionKey, expiresAt, ...keyOf(id) };
   await table.put(item).catch((error) => logError("channel.text.unkept", error, { channel: id.channel }));
 }
 

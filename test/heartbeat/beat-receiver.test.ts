@@ -27,9 +27,15 @@ async function settle(isRemovedAt: (pk: string) => boolean): Promise<{ sent: str
       },
     },
   };
-  await settleHeartbeat(agent as never, { kind: "heartbeat", agentId: "main", to } as never, "beat-1", {
-    answer: "The build fails.",
-  });
+  await settleHeartbeat(
+    agent as never,
+    "agent:main:main",
+    { kind: "heartbeat", agentId: "main", to } as never,
+    "beat-1",
+    {
+      answer: "The build fails.",
+    },
+  );
   return { sent, texts: items().filter(({ pk }) => pk === "BEAT#main").length };
 }
 

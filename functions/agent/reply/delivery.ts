@@ -61,10 +61,10 @@ async function deliverAnswer(
     announce(agent, writer.sessionKey, run.runId, "final", reply, await clients, turnOf(writer.state, run));
   const [, undelivered] = await Promise.all([
     announced(),
-    deliverToChannel(agent, run, run.runId, { markdown: answer }),
+    deliverToChannel(agent, writer.sessionKey, run, run.runId, { markdown: answer }),
   ]);
   const voice = undelivered === undefined && (await voiceAnswer(agent, writer.sessionKey, run, answer));
-  if (voice) await deliverToChannel(agent, run, `${run.runId}:voice`, "", voice);
+  if (voice) await deliverToChannel(agent, writer.sessionKey, run, `${run.runId}:voice`, "", voice);
   return { answer, undelivered };
 }
 
@@ -91,7 +91,7 @@ async function deliverFailure(
   const note = failureNote(run.runId, failure);
   const [, undelivered] = await Promise.all([
     announceError(agent, writer.sessionKey, run.runId, failure, clients),
-    deliverToChannel(agent, run, `${run.runId}:error`, note),
+    deliverToChannel(agent, writer.sessionKey, run, `${run.runId}:error`, note),
   ]);
   return { failure, note, undelivered };
 }
@@ -156,6 +156,7 @@ export function endMarker(reason: string, timestamp: number): AssistantMessage {
 /** @returns why the text or the file did not reach the channel; undefined if it did */
 async function deliverToChannel(
   agent: Agent,
+  sessionKey: string,
   run: Run,
   id: string,
   text: OutboundText,
@@ -164,7 +165,8 @@ async function deliverToChannel(
   const { runId, origin, role } = run;
   if (isForClients(origin)) return undefined;
   const sender = role === "guest" ? undefined : senderOf(run);
-  const delivered = await deliverToReceiver(agent, { origin, sender }, id, text, { runId }, file);
+  const to = { origin: { ...origin, sessionKey }, sender };
+  const delivered = await deliverToReceiver(agent, to, id, text, { runId }, file);
   return delivered.ok ? undefined : delivered.reason;
 }
 
@@ -233,7 +235,7 @@ export interface TaskEnd {
 /** Stores the outcome where the run's client or task expects it. Safe to repeat. */
 async function settleRun(agent: Agent, sessionKey: string, run: Run, end: TaskEnd): Promise<void> {
   if (run.keepsAnswer) await keepAnswer(agent.table, sessionKey, run.runId, end, agent.now());
-  await settleTask(agent, run, end);
+  await settleTask(agent, sessionKey, run, end);
 }
 
 /**
@@ -242,6 +244,7 @@ async function settleRun(agent: Agent, sessionKey: string, run: Run, end: TaskEn
  */
 async function settleTask(
   agent: Pick<Agent, "table" | "bucket" | "channels" | "configuration" | "wake" | "now">,
+  sessionKey: string,
   run: Pick<Run, "task" | "runId" | "notSentTo" | "origins">,
   end: TaskEnd,
 ): Promise<void> {
@@ -253,7 +256,7 @@ async function settleTask(
     case "session":
       return answerAsker(agent, task, end, run);
     case "heartbeat":
-      return settleHeartbeat(agent, task, runId, end);
+      return settleHeartbeat(agent, sessionKey, task, runId, end);
     case "cron": {
       const { failure, undelivered } = end;
       const lost = undelivered === undefined ? undefined : `the answer was not delivered: ${undelivered}`;

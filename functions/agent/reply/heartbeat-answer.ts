@@ -17,6 +17,7 @@ const failureText = "failure";
  */
 export async function settleHeartbeat(
   agent: Pick<Agent, "table" | "channels" | "configuration" | "now">,
+  sessionKey: string,
   { agentId, to: planned }: HeartbeatTask,
   runId: string,
   end: { answer?: string; failure?: string; note?: string },
@@ -30,7 +31,7 @@ export async function settleHeartbeat(
     if (await claimText(table, toSend, now())) {
       // Not before the claim: an owner may be removed while it is written.
       const text = failure === undefined ? { markdown: message } : message;
-      const to = { origin: planned, sender: undefined };
+      const to = { origin: { ...planned, sessionKey }, sender: undefined };
       const delivered = await deliverToReceiver(agent, to, runId, text, { runId });
       if (delivered.ok) sentAt = now();
       else await releaseText(table, toSend);

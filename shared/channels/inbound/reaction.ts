@@ -29,7 +29,7 @@ export async function handleReaction(
   const { channel, accountId } = address;
   if (senderRole(channel, ownValue(channels, channel), sender.id) !== "owner") return "ignored";
   const answer = await findSentText(table, { ...address, peer, messageId }, now());
-  if (answer?.sessionKey === undefined) return "ignored";
+  if (!answer) return "ignored";
   const id = `${channel}:${accountId}:reaction:${eventId}`;
   const text = answer.text.slice(0, maxText).toWellFormed();
   const feedback = { messageId, text, ...(verdict ? { emoji: verdict } : {}) };

@@ -138,7 +138,7 @@ function partsOf(
     number,
     send: () => channel.send(account, { ...destinationOf(origin, id, number), ...rendered }),
     timeoutMs: sendTimeoutMs,
-    kept: { ...origin, text: rendered.text },
+    ...keptOf(origin, rendered.text),
   });
   const { sendFile } = channel;
   const filePart = (toSend: OutboundFile | undefined, number: number): NumberedPart[] => {
@@ -199,8 +199,13 @@ function questionPart(
     send: async () => channel.buttons?.ask(account, message) ?? channel.send(account, message),
     timeoutMs: sendTimeoutMs,
     to: { channel: channel.name, accountId, peer },
-    kept: { ...origin, text },
+    ...keptOf(origin, text),
   };
+}
+
+/** A text of a session is kept for replies; a notice to a stranger is not. */
+function keptOf({ sessionKey, ...origin }: ChannelOrigin, text: string): Pick<Part, "kept"> {
+  return sessionKey === undefined ? {} : { kept: { ...origin, sessionKey, text } };
 }
 
 /** Where a question was sent, and the id of its message. Undefined if it was not sent, or long ago. */

@@ -53,7 +53,8 @@ export const message = nativeTool({
     if (typeof origin === "string") return { ok: false, error: `not sent: ${origin}` };
     const file = args.media === undefined ? undefined : await loadFile(agent, turn, sessionKey, args.media);
     // A random id is enough: the recorded intent prevents a second attempt of this call.
-    const sent = await agent.channels.deliver(origin, `message:${randomUUID()}`, { markdown: text }, file);
+    const from = { sessionKey, ...origin };
+    const sent = await agent.channels.deliver(from, `message:${randomUUID()}`, { markdown: text }, file);
     if (!sent.ok) return { ok: false, error: `not sent: ${sent.reason}` };
     const { channel, accountId, peer } = origin;
     return { ok: true, result: { status: "sent", channel, accountId, to: peer.id } };
