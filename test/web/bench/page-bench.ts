@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import type { BrowserContext, CDPSession, Page } from "playwright-core";
+import { setLogOutput } from "../../../shared/runtime/log.ts";
 import { pageMessages } from "../../../web/state/conversation-view.ts";
 import { launchBrowser } from "../browser.ts";
 import { longAnswer, otherSession, type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
@@ -194,6 +195,8 @@ const round = (ms: number) => Math.round(ms * 10) / 10;
 async function main({ json = false, help = false }): Promise<void> {
   if (help)
     return console.log("npm run bench:page -- [--json]   measures the page in Chromium; takes a minute");
+  // The page function's lines would mix with the figures.
+  setLogOutput(() => {});
   const browser = await launchBrowser();
   const measured = async <T>(
     measure: (context: BrowserContext, gateway: ScriptedGateway) => Promise<T>,
