@@ -166,7 +166,7 @@ export async function submitEntry(
 ): Promise<{ queued: boolean }> {
   const now = intake.now();
   const { accepted, state } = await appendEntry(intake.table, sessionKey, entry, now);
-  await orderEntry(intake.table, { sessionKey }, entry, state);
+  await orderEntry(intake.table, { sessionKey }, entry.id, state);
   const queued = isBehindOthers(state, entry.id, now);
   log("inbox.append", { sessionKey, entryId: entry.id, kind: entry.kind, accepted, queued });
   if (needsAgent(state, now)) await intake.wake(sessionKey, entry.configurationVersion);

@@ -11,25 +11,28 @@ const maxMoved = 20;
  * in another order. Costs nothing when the order is right.
  *
  * Without a run, the oldest entry stays: the agent may be about to begin it (as in `dequeue`).
+ * @param id of the entry. The session's copy is moved: that of a redelivery may have another time, or the text before an edit.
  * @param state the session after the entry was appended
  */
 export async function orderEntry(
   table: Table,
   { sessionKey }: Pick<SessionState, "sessionKey">,
-  entry: InboxEntry,
+  id: string,
   state: SessionState,
 ): Promise<void> {
   const key = metaKey(sessionKey);
   for (let seen = state; ; ) {
     const { run, inbox } = seen;
-    const from = inbox.findIndex(({ id }) => id === entry.id);
+    const from = inbox.findIndex((one) => one.id === id);
+    const entry = inbox[from];
+    if (!entry) return;
     const to = inbox.findIndex((other, at) => at >= (run ? 0 : 1) && at < from && isBefore(entry, other));
     if (to < 0 || from - to > maxMoved) return;
     const before = inbox.slice(to, from + 1);
     const after = [entry, ...before.slice(0, -1)];
     const isSame = all(
       run ? equal(["run", "runId"], run.runId) : absent("run"),
-      ...before.map(({ id }, at) => equal(["inbox", to + at, "id"], id)),
+      ...before.map((other, at) => equal(["inbox", to + at, "id"], other.id)),
       // Shifted texts must be the newest ones: an edit replaces an entry in place.
       ...before.map((other, at) => {
         const path = ["inbox", to + at, "correction"];

@@ -29,7 +29,9 @@ export async function checkContext(
     if (after < first - 1 || after > head) fault(`the change of ${id} follows message ${after}`);
   const view = viewContext(live, first, context, settings);
   for (const { id, source } of view.extras) {
-    if (source.kind === "call") fault(`${id} is active, but neither live nor archived`);
+    // A live result that had become a reference, and was activated, is extra, too.
+    if (source.kind === "call" && !view.calls.some((call) => call.id === id))
+      fault(`${id} is active, but neither live nor archived`);
     if (source.kind === "file" && source.hash && !(await cloud.bucket.get(textKey(agentId, source.hash))))
       fault(`the text of ${id} was not kept`);
     if (source.kind !== "archive") continue;
