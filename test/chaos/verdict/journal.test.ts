@@ -24,12 +24,15 @@ function openSession() {
     journal,
     progress,
     violations: () => journal.of(sessionKey).violations,
-    state(epoch: number, head: number, inbox: string[] = []) {
+    state(epoch: number, head: number, inbox: (string | [id: string, sentAt: number])[] = []) {
       const item = {
         epoch,
         head,
         sessionId: "id",
-        inbox: inbox.map((id) => ({ id, text: `text of ${id}` })),
+        inbox: inbox.map((entry) => {
+          const [id, sentAt] = [entry].flat();
+          return { id, text: `text of ${id}`, ...(sentAt === undefined ? {} : { sentAt }) };
+        }),
       };
       const Key = marshall({ pk, sk: stateSk });
       journal.observe(call("UpdateItem", { Key }), ok({ Attributes: marshall(item) }));
@@ -47,6 +50,28 @@ it("records inbox entries in order, each once", () => {
   state(1, 1, ["a"]);
   state(1, 1, ["a", "c"]);
   expect(journal.of(sessionKey).accepted.map(({ id }) => id)).toEqual(["b", "a", "c"]);
+});
+
+it("follows a message only before others that were written later", () => {
+  const { journal, state } = openSession();
+  const order = () => journal.of(sessionKey).accepted.map(({ id }) => id);
+  state(0, 0, [
+    ["b", 3],
+    ["c", 5],
+  ]);
+  state(0, 0, [
+    ["b", 3],
+    ["a", 4],
+    ["c", 5],
+  ]);
+  expect(order()).toEqual(["b", "a", "c"]);
+  state(0, 0, [
+    ["c", 5],
+    ["b", 3],
+    ["a", 4],
+    ["d", 6],
+  ]);
+  expect(order()).toEqual(["b", "a", "c", "d"]);
 });
 
 it("allows uncommitted messages to be overwritten, and reports progress", () => {

@@ -68,11 +68,12 @@ export function openJournal(onProgress: (sessionKey: string) => void): Journal {
 function observeState(session: Followed, call: SeenCall, response: RawResponse): void {
   const written = writtenItem(call, response);
   if (!written || !Array.isArray(written.inbox)) return;
-  for (const entry of written.inbox.filter(isRecord)) {
-    const id = String(entry.id);
-    if (!session.accepted.some((other) => other.id === id))
-      session.accepted.push({ id, text: String(entry.text ?? "") });
-  }
+  const inbox = written.inbox.filter(isRecord).map(toWaiting);
+  const isIn = (entries: readonly { id: string }[], { id }: { id: string }) =>
+    entries.some((one) => one.id === id);
+  session.accepted = isInOrder(session.accepted, inbox)
+    ? [...session.accepted.filter((one) => !isIn(inbox, one)), ...inbox]
+    : [...session.accepted, ...inbox.filter((entry) => !isIn(session.accepted, entry))];
   const epoch = Number(written.epoch);
   const head = Number(written.head);
   const sessionId = String(written.sessionId);
@@ -83,6 +84,26 @@ function observeState(session: Followed, call: SeenCall, response: RawResponse):
   for (const [sk, body] of session.bodies) {
     if (seqOf(sk, sessionId) <= head && !session.committed.has(sk)) session.committed.set(sk, body);
   }
+}
+
+interface Waiting {
+  id: string;
+  text: string;
+  /** When it was written on the platform; NaN for other messages. */
+  sentAt: number;
+}
+
+function toWaiting({ id, text = "", sentAt }: Record<string, unknown>): Waiting {
+  return { id: String(id), text: String(text), sentAt: Number(sentAt) };
+}
+
+/** Whether an entry is before one that came earlier only if it was also written earlier (`orderEntry`). */
+function isInOrder(accepted: readonly { id: string }[], inbox: readonly Waiting[]): boolean {
+  const numbers = new Map(accepted.map(({ id }, number) => [id, number]));
+  const numberOf = ({ id }: Waiting) => numbers.get(id) ?? accepted.length;
+  return inbox.every((entry, at) =>
+    inbox.slice(at + 1).every((later) => numberOf(entry) <= numberOf(later) || entry.sentAt <= later.sentAt),
+  );
 }
 
 function observeMessage(session: Followed, call: SeenCall, sk: string): void {
