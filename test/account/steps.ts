@@ -68,12 +68,13 @@ export async function checkFirstAnswer(gsv: Gsv, { firstAnswer }: Deployed): Pro
   return `answered in ${ms} ms${first ?? ""}`;
 }
 
+/** A sweep during the turns may find a session whose agent is about to start; after them, none is left. */
 export async function checkSweep(place: Place): Promise<string> {
   const { overdue, alarms } = await place.watched();
   if (overdue.length === 0) throw new Error("no sweep has run");
-  if (overdue.some((count) => count !== 0)) throw new Error(`overdue sessions: ${overdue.join(", ")}`);
+  if (overdue.at(-1) !== 0) throw new Error(`overdue sessions: ${overdue.join(", ")}`);
   if (alarms?.some((state) => state !== "OK")) throw new Error(`the alarm's state is ${alarms.join(", ")}`);
-  return `${overdue.length} sweeps, 0 overdue, ${alarms ? "the alarm is OK" : "no alarm in the emulators"}`;
+  return `${overdue.length} sweeps, 0 overdue at the last, ${alarms ? "the alarm is OK" : "no alarm in the emulators"}`;
 }
 
 /** Calls the tool of a node that leaves without an answer. */
