@@ -59,6 +59,8 @@ export interface InboundMessage extends Content {
   enclosed?: EnclosedMedia[];
   /** Epoch ms. */
   timestamp: number;
+  /** The sender's platform gave no time: `timestamp` is that of the receipt, which says nothing of the order. */
+  isUndated?: true;
   /** In rooms: whether the agent was addressed, by a mention or a reply. */
   wasMentioned: boolean;
   /** Further fields that the channel needs to answer. They may be secret: never log them. */

@@ -107,6 +107,7 @@ export function readBridgeMessage(
     messageId: id,
     ...(content ?? { text: "" }),
     timestamp,
+    ...(message.timestamp === undefined ? { isUndated: true } : {}),
     ...(replyToId === undefined ? {} : { replyToId }),
     ...(replyToText === undefined ? {} : { replyToText }),
     ...(enclosed.length > 0 ? { enclosed } : {}),
