@@ -15,7 +15,7 @@ import { bindPeer, openConnection } from "../../shared/peers/registry.ts";
 import { createToken } from "../../shared/peers/tokens.ts";
 import type { EventFrame } from "../../shared/protocol/frames.ts";
 import type { Table } from "../../shared/world/world.ts";
-import { type Around, aroundWrite, deathAt } from "./fixture.ts";
+import { type Around, aroundWrites, deathAt } from "./fixture.ts";
 
 const address = { channel: "signal", accountId: "default" };
 const origin: ChannelOrigin = {
@@ -54,12 +54,9 @@ function processOf(around: Around = (_step, go) => go()): {
   bridges: Bridges;
   deliver(id: string, text: OutboundText, file?: OutboundFile, to?: Partial<ChannelOrigin>): Promise<object>;
 } {
-  const name = (key: { pk: string }) => key.pk.split("#")[0];
   const watched: Table = {
-    ...table,
-    put: (...args) => aroundWrite(args[0], around, `put ${name(args[0])}`, () => table.put(...args)),
-    update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
-    delete: (...args) => around(`delete ${name(args[0])}`, () => table.delete(...args)),
+    ...aroundWrites(table, around),
+    delete: (...args) => around(`delete ${args[0].pk.split("#")[0]}`, () => table.delete(...args)),
   };
   const sockets: BridgeOptions["sockets"] = {
     post: (connectionId, frame) =>

@@ -61,13 +61,18 @@ export function deathAt(index: number, moment: "before" | "after"): Around {
 }
 
 /** Around a write of the table, except of a text that is kept for replies: that happens beside the others, and may be lost. */
-export function aroundWrite<T>(
-  key: { pk: string },
-  around: Around,
-  step: string,
-  go: () => Promise<T>,
-): Promise<T> {
+function aroundWrite<T>(key: { pk: string }, around: Around, step: string, go: () => Promise<T>): Promise<T> {
   return key.pk.startsWith("SAID#") ? go() : around(step, go);
+}
+
+/** The table; its writes are steps that are named after the operation and the kind of item. */
+export function aroundWrites(table: Table, around: Around): Table {
+  const name = (key: { pk: string }) => key.pk.split("#")[0];
+  return {
+    ...table,
+    put: (...args) => aroundWrite(args[0], around, `put ${name(args[0])}`, () => table.put(...args)),
+    update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
+  };
 }
 
 /** A table and channels whose writes and sends on Telegram are steps of a run. */

@@ -3,8 +3,7 @@ import type { Webhook } from "../../functions/webhook/webhook-handler.ts";
 import { handleInbound } from "../../shared/channels/inbound/inbound.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
-import type { Table } from "../../shared/world/world.ts";
-import { type Around, aroundWrite, deathAt } from "../channels/fixture.ts";
+import { type Around, aroundWrites, deathAt } from "../channels/fixture.ts";
 import { editedUpdate, eventIdOf, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
@@ -184,12 +183,5 @@ describe("an edit", () => {
 
 /** The function in a new process, with a hook around every write. */
 function watched(around: Around): Webhook {
-  const name = (key: { pk: string }) => key.pk.split("#")[0];
-  const { table } = on;
-  const watchedTable: Table = {
-    ...table,
-    put: (...args) => aroundWrite(args[0], around, `put ${name(args[0])}`, () => table.put(...args)),
-    update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
-  };
-  return on.build({ table: watchedTable });
+  return on.build({ table: aroundWrites(on.table, around) });
 }

@@ -11,7 +11,7 @@ import {
 } from "../../shared/channels/inbound/pairing.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import type { Table } from "../../shared/world/world.ts";
-import { type Around, aroundWrite, deathAt } from "../channels/fixture.ts";
+import { type Around, aroundWrites, deathAt } from "../channels/fixture.ts";
 import { eventIdOf, groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
@@ -329,17 +329,11 @@ async function steps(run: (around: Around) => Promise<void>): Promise<string[]> 
 
 /** The dependencies of a process, with a hook around every write and send. */
 function watched(around: Around): Approving {
-  const name = (key: { pk: string }) => key.pk.split("#")[0];
-  const { table } = on;
-  const watchedTable: Table = {
-    ...table,
-    put: (...args) => aroundWrite(args[0], around, `put ${name(args[0])}`, () => table.put(...args)),
-    update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
-  };
   const telegram = channels.telegram!;
   const send: typeof telegram.send = (...args) => around("send", () => telegram.send(...args));
-  const over = { table: watchedTable, channels: { telegram: { ...telegram, send } }, now: () => clock };
-  return { ...on.build(over), configuration: openConfiguration(watchedTable, on.secrets) };
+  const table = aroundWrites(on.table, around);
+  const over = { table, channels: { telegram: { ...telegram, send } }, now: () => clock };
+  return { ...on.build(over), configuration: openConfiguration(table, on.secrets) };
 }
 
 const askAs = (id: string, around: Around, text = "hello") =>

@@ -4,8 +4,7 @@ import { channels } from "../../shared/channels/channels.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import { remove, set } from "../../shared/world/expression.ts";
-import type { Table } from "../../shared/world/world.ts";
-import { type Around, aroundWrite, deathAt } from "../channels/fixture.ts";
+import { type Around, aroundWrites, deathAt } from "../channels/fixture.ts";
 import {
   eventIdOf,
   type TelegramUpdate,
@@ -174,12 +173,6 @@ async function survives(
 function watched(around: Around): Webhook {
   const telegram = channels.telegram!;
   const send: typeof telegram.send = (...args) => around("send", () => telegram.send(...args));
-  const name = (key: { pk: string }) => key.pk.split("#")[0];
-  const { table } = on;
-  const watchedTable: Table = {
-    ...table,
-    put: (...args) => aroundWrite(args[0], around, `put ${name(args[0])}`, () => table.put(...args)),
-    update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
-  };
-  return on.build({ table: watchedTable, channels: { telegram: { ...telegram, send } }, now: () => clock });
+  const table = aroundWrites(on.table, around);
+  return on.build({ table, channels: { telegram: { ...telegram, send } }, now: () => clock });
 }
