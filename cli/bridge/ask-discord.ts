@@ -5,7 +5,7 @@ import { Failure } from "../app/failure.ts";
 import { backoffDelay } from "../gateway/backoff.ts";
 
 /**
- * Reads from Discord's REST API. Repeats the call as long as that may help.
+ * Reads from Discord's REST API, or changes what a repeat changes no further. Repeats the call as long as that may help.
  * @param path after `/api/v10`
  * @throws Failure with Discord's reason; the signal's reason after an abort
  */
@@ -13,10 +13,11 @@ export async function askDiscord(
   account: ChannelAccount,
   path: string,
   signal: AbortSignal,
+  method: "GET" | "PUT" | "DELETE" = "GET",
 ): Promise<unknown> {
   for (let failures = 0; ; failures++) {
     signal.throwIfAborted();
-    const answer = await callDiscord(account, { method: "GET", path, asBot: true });
+    const answer = await callDiscord(account, { method, path, asBot: true });
     if (answer.ok) return answer.body;
     const { outcome } = answer;
     if (outcome.status !== "retry")

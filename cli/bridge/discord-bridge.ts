@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ChannelAccount } from "../../shared/channels/channel.ts";
 import { createDiscord } from "../../shared/channels/discord/discord.ts";
-import type { ChannelOutbound } from "../../shared/protocol/events.ts";
+import type { ChannelOutbound, Events } from "../../shared/protocol/events.ts";
 import type { Method, ParamsInput } from "../../shared/protocol/methods.ts";
 import { Connection, type ConnectionTiming } from "../gateway/connection.ts";
 import { RequestError } from "../gateway/request-error.ts";
@@ -9,6 +9,7 @@ import { describeState } from "../gateway/state-line.ts";
 import { askDiscord } from "./ask-discord.ts";
 import { BridgeState } from "./bridge-state.ts";
 import { type Dispatch, openDiscord } from "./discord-gateway.ts";
+import { markMessage } from "./discord-mark.ts";
 import { DiscordReader, type ReadMessage } from "./discord-reader.ts";
 import { createQueue, type EventQueue } from "./event-queue.ts";
 import { repeatRequest } from "./repeated-request.ts";
@@ -49,6 +50,7 @@ export class DiscordBridge {
   readonly #stopping = new AbortController();
   readonly #events = createQueue();
   readonly #answers = createQueue();
+  readonly #marks = createQueue();
   #end: (error: Error | undefined) => void = () => {};
 
   constructor(options: BridgeOptions) {
@@ -87,6 +89,7 @@ export class DiscordBridge {
     connection.onEvent("channel.typing", ({ peer, typing }) => {
       if (typing) void createDiscord().typing(this.#account, { peer });
     });
+    connection.onEvent("channel.mark", (payload) => this.#enqueue(this.#marks, () => this.#mark(payload)));
     connection.open().catch(() => {
       // `onState` has received the reason.
     });
@@ -125,6 +128,14 @@ export class DiscordBridge {
     await this.#ask("channel.delivered", { id, ...outcome });
   }
 
+  async #mark({ mark, ...message }: Events["channel.mark"]): Promise<void> {
+    const { signal } = this.#stopping;
+    await markMessage(this.#account, message, mark, signal).catch((error: Error) => {
+      signal.throwIfAborted();
+      this.#log(`no reaction to ${message.messageId}: ${error.message}`);
+    });
+  }
+
   async #handle(reader: DiscordReader, { event, session }: Dispatch): Promise<void> {
     this.#stopping.signal.throwIfAborted();
     if (event.t === "READY") {
@@ -134,7 +145,7 @@ export class DiscordBridge {
       await this.#catchUp(reader);
       return;
     }
-    await this.#forward(await reader.read(event));
+    await this.#forward(await reader.read(event, session.sessionId));
     this.#state.handled({ session });
   }
 

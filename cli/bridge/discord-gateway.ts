@@ -25,8 +25,8 @@ export interface DiscordOptions {
   onRefused(error: Error): void;
 }
 
-/** Messages in servers and direct messages (https://docs.discord.com/developers/events/gateway#gateway-intents). */
-const intents = (1 << 9) | (1 << 12);
+/** Messages and reactions, in servers and direct messages (https://docs.discord.com/developers/events/gateway#gateway-intents). */
+const intents = (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13);
 const messageContent = 1 << 15;
 
 /** Close code after which Discord keeps the session, so that the next process can resume it. */

@@ -11,7 +11,7 @@ import type { MessagePlace } from "./bridge-state.ts";
 /** `channel.inbound` without the account. */
 export type Inbound = Omit<ParamsInput<"channel.inbound">, "channel" | "accountId">;
 
-/** A message for the agent, and its place in Discord. Absent for an edit: the message may be old. */
+/** A message for the agent, and its place in Discord. Absent for an edit and a reaction: the message may be old. */
 export interface ReadMessage {
   inbound: Inbound;
   place?: MessagePlace;
@@ -45,6 +45,16 @@ type Message = v.InferOutput<typeof message>;
 
 const edit = v.object({ edited_timestamp: v.pipe(v.string(), v.isoTimestamp()) });
 
+/** (https://docs.discord.com/developers/events/gateway-events#message-reaction-add) */
+const reaction = v.object({
+  user_id: v.string(),
+  channel_id: v.string(),
+  message_id: v.string(),
+  message_author_id: v.optional(v.string()),
+  /** A verdict, with or without a skin tone. The agent gets no other reactions. */
+  emoji: v.object({ name: v.pipe(v.string(), v.regex(/^[👍👎]/u)) }),
+});
+
 const channel = v.object({ type: v.number(), name, parent_id: name });
 
 /** Messages of a channel, in any order. */
@@ -66,8 +76,7 @@ export class DiscordReader {
   readonly #account: ChannelAccount;
   readonly #botId: string;
   readonly #signal: AbortSignal;
-  /** Peers by the channel's id. */
-  readonly #peers = new Map<string, Inbound["peer"]>();
+  readonly #channels = new Map<string, v.InferOutput<typeof channel>>();
 
   /** @param botId the bot's user */
   constructor(account: ChannelAccount, botId: string, signal: AbortSignal) {
@@ -76,10 +85,35 @@ export class DiscordReader {
     this.#signal = signal;
   }
 
-  /** The message that an event brings. Undefined for events and messages that the agent does not get. */
-  async read({ t, d }: GatewayDispatchPayload): Promise<ReadMessage | undefined> {
-    if (t === "MESSAGE_CREATE") return this.#readMessage(d);
-    return t === "MESSAGE_UPDATE" ? this.#readEdit(d) : undefined;
+  /**
+   * The message that an event brings. Undefined for events and messages that the agent does not get.
+   * @param session the id of the session with the event
+   */
+  async read({ t, d, s }: GatewayDispatchPayload, session: string): Promise<ReadMessage | undefined> {
+    switch (t) {
+      case "MESSAGE_CREATE":
+        return this.#readMessage(d);
+      case "MESSAGE_UPDATE":
+        return this.#readEdit(d);
+      case "MESSAGE_REACTION_ADD":
+      case "MESSAGE_REACTION_REMOVE":
+        return this.#readReaction(d, `${session}:${s}`, t === "MESSAGE_REACTION_ADD");
+      default:
+        return undefined;
+    }
+  }
+
+  /** @param id of the event: a reaction has none */
+  async #readReaction(found: unknown, id: string, isAdded: boolean): Promise<ReadMessage | undefined> {
+    const parsed = v.safeParse(reaction, found);
+    if (!parsed.success) return undefined;
+    const { user_id, channel_id, message_id: of, message_author_id: author = this.#botId } = parsed.output;
+    if (author !== this.#botId) return undefined;
+    const peer = await this.#peerOf(channel_id, { id: user_id });
+    if (!peer) return undefined;
+    const emoji = isAdded ? { emoji: parsed.output.emoji.name } : {};
+    const message = { id, parts: [{ kind: "reaction" as const, of, ...emoji }] };
+    return { inbound: { peer, sender: { id: user_id }, message } };
   }
 
   /** Discord also reports changes that are no edits: a link's preview, a pin. */
@@ -181,22 +215,27 @@ export class DiscordReader {
     return answer;
   }
 
-  /** The conversation of a channel. Undefined when Discord does not tell the bot what it is: it may be a public room. */
-  async #peerOf(id: string, sender: User): Promise<Inbound["peer"] | undefined> {
-    const known = this.#peers.get(id);
+  async #channelOf(id: string): Promise<v.InferOutput<typeof channel> | undefined> {
+    const known = this.#channels.get(id);
     if (known) return known;
     const found = v.safeParse(channel, await this.#ask(`/channels/${id}`, undefined));
     if (!found.success) return undefined;
-    const { type, name: title, parent_id: parent } = found.output;
+    this.#channels.set(id, found.output);
+    return found.output;
+  }
+
+  /** The conversation of a channel. Undefined when Discord does not tell the bot what it is: it may be a public room. */
+  async #peerOf(id: string, sender: User): Promise<Inbound["peer"] | undefined> {
+    const found = await this.#channelOf(id);
+    if (!found) return undefined;
+    const { type, name: title, parent_id: parent } = found;
     const kind = kinds[type] ?? "channel";
     const shown = kind === "dm" ? senderOf(sender, undefined).name : title;
-    const peer = {
+    return {
       kind,
       id: kind === "thread" && parent ? `${parent}/${id}` : id,
       ...(shown ? { name: shown } : {}),
     };
-    this.#peers.set(id, peer);
-    return peer;
   }
 }
 

@@ -11,18 +11,18 @@ const discord = createDiscord();
 
 /**
  * Posts a message of the agent, or its file. Discord recognizes a repeat by the message's id.
- * @returns why it could not be posted, in Discord's words
+ * @returns its id at Discord, or why it could not be posted, in Discord's words
  * @throws the signal's reason after an abort
  */
 export async function sendOutbound(
   account: ChannelAccount,
   outbound: ChannelOutbound,
   signal: AbortSignal,
-): Promise<{ error?: string }> {
+): Promise<{ messageId?: string; error?: string }> {
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
     const outcome = await send(account, outbound);
-    if (outcome.status === "sent") return {};
+    if (outcome.status === "sent") return { messageId: outcome.messageId };
     if (outcome.status === "failed" || attempt === maxAttempts) return { error: outcome.reason };
     await sleep(outcome.retryAfterMs ?? 1000 + backoffDelay(attempt, 1000, 60_000), undefined, { signal });
   }

@@ -1,4 +1,5 @@
 import type { Peer, Registration } from "../protocol/channel-accounts.ts";
+import type { Mark } from "../protocol/events.ts";
 import type { MediaAttachment } from "../protocol/messages.ts";
 import type { Origin, RemoteMedia } from "../session/inbox-entry.ts";
 import type { Content } from "./content/content.ts";
@@ -181,9 +182,6 @@ export interface Buttons {
   /** Tells the presser, besides the closed question. Best effort. Absent: the HTTP response does. */
   respond?(account: ChannelAccount, press: Press, outcome: PressOutcome): Promise<void>;
 }
-
-/** What the agent shows on a message: that it was accepted, and how its run has ended. */
-export type Mark = "accepted" | "answered" | "failed";
 
 /** A reaction of somebody to a message, from a verified request. */
 export interface Reaction {

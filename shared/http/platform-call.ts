@@ -9,7 +9,7 @@ import {
 const maxReason = 200;
 
 export interface PlatformRequest {
-  method?: "GET" | "POST" | "PATCH" | "PUT";
+  method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: object;

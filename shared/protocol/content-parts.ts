@@ -60,8 +60,18 @@ const edit = v.object({ kind: v.literal("edit"), at: v.pipe(v.number(), v.intege
 /** The message belongs to the album with this id: the messages of an album are one message to the agent. */
 const album = v.object({ kind: v.literal("album"), id: v.pipe(line, v.minLength(1)) });
 
+/**
+ * The sender's reaction to the message of this conversation with the id `of`. Without `emoji` there is none any more. A message
+ * with a reaction contains nothing else.
+ */
+const reaction = v.object({
+  kind: v.literal("reaction"),
+  of: v.pipe(line, v.minLength(1)),
+  emoji: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(64))),
+});
+
 /** A part of a bridge's message. */
-export const contentPart = v.variant("kind", [...leaf, forward, edit, album]);
+export const contentPart = v.variant("kind", [...leaf, forward, edit, album, reaction]);
 
 export type LeafPart = v.InferOutput<typeof leafPart>;
 export type WirePart = v.InferOutput<typeof contentPart>;

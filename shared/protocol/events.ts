@@ -8,7 +8,7 @@ import type { Spending } from "./session-results.ts";
 export const events = [
   ...(["chat", "tool.invoke", "tool.cancel", "tool.result", "logs.get", "node.probe"] as const),
   ...(["transfer.send", "transfer.receive", "transfer.start", "transfer.end", "transfer.cancel"] as const),
-  ...(["channel.outbound", "channel.typing"] as const),
+  ...(["channel.outbound", "channel.typing", "channel.mark"] as const),
   ...(["connection.ended", "node.ping", "node.changed", "memory.extracted"] as const),
   ...(["approval.requested", "approval.resolved"] as const),
   ...(["budget.warning", "budget.reached", "agent.changed"] as const),
@@ -129,6 +129,9 @@ interface OfTransfer {
   path: string;
 }
 
+/** What the agent shows on a message: that it was accepted, and how its run has ended. */
+export type Mark = "accepted" | "answered" | "failed";
+
 /** A rule of `budgets.rules`, and what is used of it. μ$, or tokens for a rule that limits them. */
 export interface BudgetNews {
   ruleId: string;
@@ -189,6 +192,8 @@ interface EventTable {
   "channel.outbound": ChannelOutbound;
   /** To a bridge. `typing`: whether the agent is writing an answer. */
   "channel.typing": { channel: string; accountId: string; peer: Peer; sessionKey?: string; typing: boolean };
+  /** To a bridge: shows a mark on a message of the conversation, in place of the one before. */
+  "channel.mark": { channel: string; accountId: string; peer: Peer; messageId: string; mark: Mark };
   /** To a peer, before the gateway closes its socket: the peer must not connect again. */
   "connection.ended": { reason: "superseded" | "revoked" };
   /** To a node, when another process requests its id: the node answers with `node.pong`. */

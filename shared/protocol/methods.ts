@@ -298,6 +298,8 @@ export const methodParams = {
   "channel.delivered": v.object({
     id: v.pipe(v.string(), v.minLength(1), v.maxBytes(1024)),
     error: v.optional(v.pipe(v.string(), v.maxLength(2000))),
+    /** The platform's id of the message. */
+    messageId: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(200))),
   }),
   "channel.start": v.object({ ...account.entries, config: v.optional(jsonObject) }),
   "channel.stop": account,

@@ -203,7 +203,9 @@ export type InboundResult =
   | { status: "directive-only"; sessionKey: string; response?: string }
   | { status: "started"; duplicate: true }
   | { status: "blocked"; reason: string }
-  | { status: "pending_pairing"; senderId: string };
+  | { status: "pending_pairing"; senderId: string }
+  /** `recorded`: the agent will read of it; only an owner's verdict on a message of a session counts. */
+  | { status: "reaction"; recorded: boolean };
 
 interface AccountResult {
   ok: boolean;

@@ -18,7 +18,7 @@ export class BridgeHouse {
   options!: BridgeOptions;
   /** Texts that the model was asked about. */
   asked: string[] = [];
-  answer: (request: ModelRequest) => Reply = () => ({ text: "" });
+  answer: (request: ModelRequest) => Reply | Promise<Reply> = () => ({ text: "" });
   #bridges: DiscordBridge[] = [];
 
   async start(): Promise<void> {

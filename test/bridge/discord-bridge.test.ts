@@ -229,8 +229,9 @@ it("a file of the agent is uploaded once", async () => {
     message: { id: "m#0", text: "", media: media.map((file) => ({ ...file, url: `${discord.url}/kept` })) },
   };
   const { signal } = new AbortController();
-  expect(await sendOutbound(account, outbound, signal)).toEqual({});
-  expect(await sendOutbound(account, outbound, signal)).toEqual({});
+  const sent = await sendOutbound(account, outbound, signal);
+  expect(sent).toEqual({ messageId: discord.messages[0]?.id });
+  expect(await sendOutbound(account, outbound, signal)).toEqual(sent);
   expect(discord.uploads.map(({ name, size }) => [name, size])).toEqual([["plan.pdf", 4]]);
 });
 

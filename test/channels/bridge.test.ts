@@ -277,9 +277,28 @@ describe("a message for a bridge", () => {
   it("that its platform rejects is reported in the status", async () => {
     await attach("c1", receipts);
     await processOf().deliver("a", "one");
-    expect(await processOf().bridges.delivered(address, "a#0", "no such number")).toBe(true);
+    expect(await processOf().bridges.delivered(address, { id: "a#0", error: "no such number" })).toBe(true);
     expect((await readActivity(table, clock))(address).lastError).toBe("no such number");
-    expect(await processOf().bridges.delivered(address, "a#0")).toBe(false);
+    expect(await processOf().bridges.delivered(address, { id: "a#0" })).toBe(false);
+  });
+
+  it("is kept for replies once its platform has it, unless it is a notice or a file, or was refused", async () => {
+    await attach("c1", receipts);
+    const session = { ...address, sessionKey: "agent:main:main" };
+    const { deliver, bridges } = processOf();
+    await deliver("answer", "hello", undefined, session);
+    await deliver("refused", "hello", undefined, session);
+    const file = { filename: "plan.pdf", mimeType: "application/pdf", body: Buffer.from("%PDF") };
+    await deliver("plan", "look", file, session);
+    await deliver("notice", "who are you?");
+    await bridges.delivered(address, { id: "answer#0", messageId: "p1" });
+    await bridges.delivered(address, { id: "refused#0", messageId: "p2", error: "no such number" });
+    await bridges.delivered(address, { id: "notice#0", messageId: "p3" });
+    await bridges.delivered(address, { id: "plan#1", messageId: "p4" });
+    const kept = await table.query({ pk: "SAID#signal#default#ann" });
+    expect(kept).toEqual([
+      expect.objectContaining({ sk: "p1", text: "hello", sessionKey: "agent:main:main" }),
+    ]);
   });
 
   it.each([{ capabilities: receipts }, { capabilities: [] }])(
@@ -292,7 +311,7 @@ describe("a message for a bridge", () => {
       };
       await attach("c0", capabilities);
       await processOf(watch).deliver("first", "hello");
-      await processOf().bridges.delivered(address, "first#0");
+      await processOf().bridges.delivered(address, { id: "first#0" });
       expect(seen).toContain("put OUT");
       for (const [index, step] of seen.entries()) {
         for (const moment of ["before", "after"] as const) {
@@ -305,7 +324,7 @@ describe("a message for a bridge", () => {
           // A message that was claimed for a connection but not posted is posted on the next one.
           await attach(`after-${id}`, capabilities);
           expect(ids(), name).toContain(`${id}#0`);
-          await processOf().bridges.delivered(address, `${id}#0`);
+          await processOf().bridges.delivered(address, { id: `${id}#0` });
           expect(await processOf().bridges.waiting(address), name).toBe(0);
         }
       }

@@ -1,9 +1,15 @@
 import { createHash } from "node:crypto";
 import { answerInWords } from "../../../shared/approvals/answer-in-words.ts";
-import type { ChannelAddress, EnclosedMedia, InboundMessage } from "../../../shared/channels/channel.ts";
+import type {
+  ChannelAddress,
+  EnclosedMedia,
+  InboundMessage,
+  Reaction,
+} from "../../../shared/channels/channel.ts";
 import { contentOf } from "../../../shared/channels/content/content.ts";
 import type { Part } from "../../../shared/channels/content/part.ts";
 import { handleInbound, type InboundOutcome } from "../../../shared/channels/inbound/inbound.ts";
+import { handleReaction } from "../../../shared/channels/inbound/reaction.ts";
 import { decodeMedia } from "../../../shared/media/media-store.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Params } from "../../../shared/protocol/methods.ts";
@@ -21,6 +27,12 @@ export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.deliv
         const message = `this connection is only for ${address.channel}/${address.accountId}`;
         throw new PeerError(code.forbidden, message);
       }
+      const reaction = readBridgeReaction(params);
+      if (reaction) {
+        const outcome = await handleReaction(gateway, address, reaction);
+        log("bridge.reaction", { ...address, senderId: reaction.sender.id, outcome });
+        return { status: "reaction", recorded: outcome === "recorded" };
+      }
       const message = readBridgeMessage(params, gateway.now());
       const answered = await answerInWords(gateway, address, message);
       if (answered) return { status: "command", ...answered };
@@ -33,8 +45,8 @@ export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.deliv
   },
   "channel.delivered": {
     modes: ["channel"],
-    async handle({ bridges }, { id, error }, { caller }) {
-      return (await bridges.delivered(addressOf(caller), id, error))
+    async handle({ bridges }, receipt, { caller }) {
+      return (await bridges.delivered(addressOf(caller), receipt))
         ? { ok: true }
         : { ok: true, dropped: true };
     },
@@ -80,30 +92,38 @@ function responseOf(answer: string | undefined): { response?: string } {
 type Inbound = Params<"channel.inbound">;
 
 /**
+ * The reaction that a bridge's `channel.inbound` params are. Undefined when they are a message.
+ * @throws PeerError 400 for a reaction without a sender, or with other content
+ */
+export function readBridgeReaction(params: Inbound): Reaction | undefined {
+  const { peer, message } = params;
+  const { parts = [] } = message;
+  const reaction = parts.find((part) => part.kind === "reaction");
+  if (!reaction) return undefined;
+  if (message.text.trim() !== "" || parts.length > 1 || message.media.length > 0 || message.location)
+    throw new PeerError(code.badRequest, "message: a reaction contains nothing else");
+  const { of: messageId, emoji } = reaction;
+  return { ...eventOf(params), peer, messageId, ...(emoji === undefined ? {} : { emoji }) };
+}
+
+/**
  * Converts a bridge's `channel.inbound` params to the message type of all channels. In a direct message
  * without `sender` the peer is the sender.
  * @param now time of receipt, epoch ms
  * @throws PeerError 400 for a message without a sender, or without text, parts, media and location
  */
-export function readBridgeMessage(
-  { channel, peer, sender, message, wasMentioned }: Inbound,
-  now: number,
-): InboundMessage {
+export function readBridgeMessage(params: Inbound, now: number): InboundMessage {
+  const { channel, peer, message, wasMentioned } = params;
   const { id, timestamp = now, replyToId, replyToText } = message;
-  const from = sender ?? (peer.kind === "dm" ? peer : undefined);
-  if (!from) throw new PeerError(code.badRequest, "sender: required unless the peer is a dm");
+  const { eventId, sender } = eventOf(params);
   const enclosed = message.media.flatMap(enclosedMedia);
-  const content = contentOf(partsIn(message), { channel, senderId: from.id });
+  const content = contentOf(partsIn(message), { channel, senderId: sender.id });
   if (!content && enclosed.length === 0)
     throw new PeerError(code.badRequest, "message: needs a text, parts, media or a location");
   return {
-    eventId: `${id}@${digestOf(peer)}`,
+    eventId,
     peer: { kind: peer.kind, id: peer.id, ...(peer.name ? { name: peer.name } : {}) },
-    sender: {
-      id: from.id,
-      ...(from.name ? { name: from.name } : {}),
-      ...(from.handle ? { handle: from.handle } : {}),
-    },
+    sender,
     messageId: id,
     ...(content ?? { text: "" }),
     timestamp,
@@ -112,6 +132,20 @@ export function readBridgeMessage(
     ...(replyToText === undefined ? {} : { replyToText }),
     ...(enclosed.length > 0 ? { enclosed } : {}),
     wasMentioned,
+  };
+}
+
+/** The event's id, and who caused it. @throws PeerError 400 without a sender */
+function eventOf({ peer, sender, message: { id } }: Inbound): Pick<InboundMessage, "eventId" | "sender"> {
+  const from = sender ?? (peer.kind === "dm" ? peer : undefined);
+  if (!from) throw new PeerError(code.badRequest, "sender: required unless the peer is a dm");
+  return {
+    eventId: `${id}@${digestOf(peer)}`,
+    sender: {
+      id: from.id,
+      ...(from.name ? { name: from.name } : {}),
+      ...(from.handle ? { handle: from.handle } : {}),
+    },
   };
 }
 

@@ -3,8 +3,8 @@ import type { ConfigurationStore } from "../../configuration/store.ts";
 import { kindOfMedia } from "../../media/media-types.ts";
 import type { Payloads } from "../../peers/payloads.ts";
 import { forgetPeer, listPeers, type PeerRecord, readPeer } from "../../peers/registry.ts";
-import type { ChannelOutbound } from "../../protocol/events.ts";
-import { eventFrame } from "../../protocol/frames.ts";
+import type { ChannelOutbound, Mark } from "../../protocol/events.ts";
+import { type EventFrame, eventFrame } from "../../protocol/frames.ts";
 import { log, logError } from "../../runtime/log.ts";
 import type { Item, Sockets, Table } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
@@ -16,8 +16,10 @@ import type {
   OutboundChannel,
   OutboundFile,
   SendOutcome,
+  SentQuestion,
 } from "../channel.ts";
 import { isStillOwner } from "../inbound/sender-role.ts";
+import { keepSentText } from "../sent-text.ts";
 import {
   claimMessage,
   dropMessage,
@@ -63,14 +65,21 @@ export interface Bridges {
   find(address: ChannelAddress): Promise<OutboundChannel | undefined>;
   /** Records that a bridge has attached, and sends its queued messages. */
   attached(address: ChannelAddress): Promise<void>;
-  /** Handles a bridge's receipt or its error for a message. False when the message is not queued. */
-  delivered(address: ChannelAddress, id: string, error?: string): Promise<boolean>;
+  /** Handles a bridge's receipt for a message. False when the message is not queued. */
+  delivered(address: ChannelAddress, receipt: BridgeReceipt): Promise<boolean>;
   /** All known bridges. */
   list(): Promise<BridgeRecord[]>;
   /** Number of queued messages of a bridge. */
   waiting(address: ChannelAddress): Promise<number>;
   /** Deletes a bridge and its queued messages. */
   forget(address: ChannelAddress): Promise<void>;
+}
+
+/** The receipt for the message with this id: the platform's id of it, or the error with which the platform refused it. */
+export interface BridgeReceipt {
+  id: string;
+  error?: string;
+  messageId?: string;
 }
 
 export interface BridgeOptions {
@@ -111,6 +120,7 @@ export function openBridges(options: BridgeOptions): Bridges {
         sendFile: async (_account, { file, ...to }) =>
           send(options, address, to, { text: "", media: [await keepFile(options, file)] }),
         typing: (_account, to) => showTyping(options, address, to, true),
+        mark: (_account, message, mark) => showMark(options, address, message, mark),
       };
     },
     async attached(address) {
@@ -118,10 +128,12 @@ export function openBridges(options: BridgeOptions): Bridges {
       await table.put({ ...address, attachedAt: now(), expiresAt, ...keyOf(address) });
       await sendWaiting(options, address);
     },
-    async delivered(address, id, error) {
-      if (!(await dropMessage(table, address, id))) return false;
+    async delivered(address, { id, error, messageId }) {
+      const message = await dropMessage(table, address, id);
+      if (!message) return false;
       log("bridge.delivered", { ...address, deliveryId: id, reason: error });
       if (error !== undefined) await activity.failure(address, error);
+      else if (messageId !== undefined) await keepText(options, message, messageId);
       return true;
     },
     async list() {
@@ -153,6 +165,16 @@ async function keepFile({ payloads }: BridgeOptions, file: OutboundFile): Promis
   return { type, mimeType, filename, size: body.byteLength, key: await payloads.keepFile(file) };
 }
 
+/** Keeps a message's text, for replies and reactions to it. A notice to a stranger, and a file, have none to keep. */
+async function keepText(
+  { table, now }: BridgeOptions,
+  { channel, accountId, peer, sessionKey, message: { text } }: KeptOutbound,
+  messageId: string,
+): Promise<void> {
+  if (sessionKey === undefined || text === "") return;
+  await keepSentText(table, { channel, accountId, peer, messageId }, { text, sessionKey }, now());
+}
+
 async function send(
   options: BridgeOptions,
   address: ChannelAddress,
@@ -176,7 +198,7 @@ async function send(
     logError("bridge.unsent", error, { ...address }),
   );
   await showTyping(options, address, { peer, ...session }, false).catch(() => {});
-  return { status: "sent", messageId: id };
+  return { status: "sent" };
 }
 
 /** Sends an attached bridge its due messages. */
@@ -237,11 +259,28 @@ async function showTyping(
   { peer: { kind, id }, sessionKey }: Destination,
   typing: boolean,
 ): Promise<void> {
-  const peer = await findPeer(options, address);
-  if (!peer) return;
   const session = sessionKey === undefined ? {} : { sessionKey };
   const payload = { ...address, ...session, peer: { kind, id }, typing };
-  await options.sockets.post(peer.connectionId, eventFrame("channel.typing", payload));
+  await post(options, address, eventFrame("channel.typing", payload));
+}
+
+async function showMark(
+  options: BridgeOptions,
+  address: ChannelAddress,
+  { peer: { kind, id }, messageId }: SentQuestion,
+  mark: Mark,
+): Promise<void> {
+  await post(
+    options,
+    address,
+    eventFrame("channel.mark", { ...address, peer: { kind, id }, messageId, mark }),
+  );
+}
+
+/** Posts an event to an attached bridge. One that is away never gets it. */
+async function post(options: BridgeOptions, address: ChannelAddress, event: EventFrame): Promise<void> {
+  const peer = await findPeer(options, address);
+  if (peer) await options.sockets.post(peer.connectionId, event);
 }
 
 function findPeer({ table, now }: BridgeOptions, address: ChannelAddress): Promise<PeerRecord | undefined> {

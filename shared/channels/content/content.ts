@@ -87,6 +87,7 @@ const renderers: { [K in Kind]: (part: PartOf<K>) => string | undefined } = {
   media: () => undefined,
   edit: () => undefined,
   album: () => undefined,
+  reaction: () => undefined,
   quote: ({ of, text, by, in: place }) =>
     of === undefined
       ? block(words("quote", by && `from ${by}`, place && `in ${place}`), undefined, text)

@@ -298,6 +298,6 @@ function reasonOf(answer: DiscordAnswer): string {
 }
 
 /** In Discord's API a thread is a channel. */
-function channelOf({ id }: Destination["peer"]): string {
+export function channelOf({ id }: Destination["peer"]): string {
   return encodeURIComponent(id.slice(id.lastIndexOf("/") + 1));
 }

@@ -2,7 +2,7 @@ import type { ConfigurationStore } from "../../configuration/store.ts";
 import { addFeedback } from "../../session/feedback.ts";
 import type { Feedback } from "../../session/state.ts";
 import type { Table } from "../../world/world.ts";
-import { ownValue } from "../account.ts";
+import { accountSettings, ownValue } from "../account.ts";
 import type { ChannelAddress, Reaction } from "../channel.ts";
 import { findSentText } from "../sent-text.ts";
 import { senderRole } from "./sender-role.ts";
@@ -25,9 +25,10 @@ export async function handleReaction(
 ): Promise<"recorded" | "ignored"> {
   const verdict = verdictOf(emoji);
   if (emoji !== undefined && verdict === undefined) return "ignored";
-  const { channels } = await configuration.load({ fresh: true });
+  const newest = await configuration.load({ fresh: true });
   const { channel, accountId } = address;
-  if (senderRole(channel, ownValue(channels, channel), sender.id) !== "owner") return "ignored";
+  if (accountSettings(newest, address)?.enabled === false) return "ignored";
+  if (senderRole(channel, ownValue(newest.channels, channel), sender.id) !== "owner") return "ignored";
   const answer = await findSentText(table, { ...address, peer, messageId }, now());
   if (!answer) return "ignored";
   const id = `${channel}:${accountId}:reaction:${eventId}`;

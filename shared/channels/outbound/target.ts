@@ -40,7 +40,11 @@ export async function findTarget(
   return found.ok ? { ok: true, channel, account: found.account } : refused(found.reason);
 }
 
-/** Questions of a bridge: their text says which words answer them. `fence`: its platform's. */
+/** Questions of a bridge: their text says which words answer them. They are found by the delivery's id. `fence`: its platform's. */
 function inWords({ maxText, send }: OutboundChannel, fence: string | undefined): Buttons {
-  return { maxText, maxChoices: 2, inWords: true, ask: send, ...(fence ? { fence } : {}) };
+  const ask: Buttons["ask"] = async (account, message) => {
+    const sent = await send(account, message);
+    return sent.status === "sent" ? { ...sent, messageId: message.id } : sent;
+  };
+  return { maxText, maxChoices: 2, inWords: true, ask, ...(fence ? { fence } : {}) };
 }

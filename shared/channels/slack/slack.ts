@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { callPlatform, failedSend, fileOf, isPassing } from "../../http/platform-call.ts";
 import type { Peer, Registration } from "../../protocol/channel-accounts.ts";
+import type { Mark } from "../../protocol/events.ts";
 import { accountFields } from "../account.ts";
 import {
   type AccountCheck,
@@ -9,7 +10,6 @@ import {
   type Channel,
   type ChannelAccount,
   type Destination,
-  type Mark,
   type MediaLocation,
   type OutboundFile,
   type OutboundMessage,

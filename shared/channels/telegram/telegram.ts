@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { failedSend, fileOf } from "../../http/platform-call.ts";
 import type { Registration } from "../../protocol/channel-accounts.ts";
+import type { Mark } from "../../protocol/events.ts";
 import { log } from "../../runtime/log.ts";
 import { accountFields, ownValue } from "../account.ts";
 import {
@@ -11,7 +12,6 @@ import {
   type ChannelAccount,
   type Destination,
   type FileMessage,
-  type Mark,
   type MediaLocation,
   type OutboundMessage,
   refused,

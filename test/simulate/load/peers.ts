@@ -257,7 +257,7 @@ export class Peers {
     for (let tries = 0; tries < maxTries; tries++) {
       await timeline.pass(10 + random.integer(500));
       const deliver = (world: World) =>
-        openChannels(world, channels, this.intakeOf(world).configuration).bridges.delivered(address, id);
+        openChannels(world, channels, this.intakeOf(world).configuration).bridges.delivered(address, { id });
       if (await this.ask("bridge", deliver)) break;
     }
     this.busy--;

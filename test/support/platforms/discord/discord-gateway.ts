@@ -15,7 +15,16 @@ export interface UserMessage {
 interface Session {
   /** The events from its first one on; the number of the first is 1. */
   events: string[];
+  /** What it asked for (https://docs.discord.com/developers/events/gateway#gateway-intents). */
+  intents: number;
   socket?: WebSocket;
+}
+
+/** Who reacts, Ann by default, and whose message it is. */
+interface Reaction {
+  isRemoved?: boolean;
+  user_id?: string;
+  message_author_id?: string;
 }
 
 /** Discord's gateway of one bot. */
@@ -26,6 +35,8 @@ export interface DiscordGateway {
   write(message: UserMessage): string;
   /** The message changes: its user edits it, or its links get previews. */
   change(id: string, fields: Record<string, unknown>): void;
+  /** A user reacts to a message of the bot, or takes the reaction back. */
+  react(message: { id: string; channel_id: string }, emoji: string, change?: Reaction): void;
   /** Ends all sessions, as Discord does after some minutes without a connection. */
   endSessions(): void;
   /** Cuts every connection. */
@@ -68,7 +79,7 @@ export async function startDiscordGateway(server: DiscordServer): Promise<Discor
     if (d?.token !== server.botToken) return socket.close(4004, "Authentication failed.");
     if (kind === op.identify) {
       const id = `session-${++made}`;
-      const session: Session = { events: [], socket };
+      const session: Session = { events: [], intents: Number(d.intents), socket };
       sessions.set(id, session);
       begun.push("identify");
       return dispatch(session, "READY", {
@@ -112,6 +123,14 @@ export async function startDiscordGateway(server: DiscordServer): Promise<Discor
       const found = server.gateway.written.find((one) => one.id === id);
       for (const session of sessions.values())
         dispatch(session, "MESSAGE_UPDATE", Object.assign(found ?? {}, fields));
+    },
+    react({ id, channel_id }, emoji, { isRemoved = false, user_id = annId, ...more } = {}) {
+      const found = { user_id, channel_id, message_id: id, emoji: { id: null, name: emoji }, type: 0 };
+      const author = isRemoved ? {} : { message_author_id: server.applicationId, ...more };
+      const name = isRemoved ? "MESSAGE_REACTION_REMOVE" : "MESSAGE_REACTION_ADD";
+      const intent = server.gateway.channels.has(channel_id) ? 1 << 10 : 1 << 13;
+      for (const session of sessions.values())
+        if (session.intents & intent) dispatch(session, name, { ...found, ...author });
     },
     endSessions: () => sessions.clear(),
     cut() {

@@ -64,6 +64,8 @@ export interface DiscordState {
   told: string[];
   /** Channels in which the bot showed "typing". */
   typing: string[];
+  /** The bot's reactions, as `{channel}/{message}/{emoji}`. */
+  reactions: Set<string>;
   /** Channels that the bot cannot see. */
   closed: Set<string>;
   /** Files on the content delivery network, by path. */
@@ -120,6 +122,8 @@ const routes: [RegExp, (call: PlatformCall, state: DiscordState, ...ids: string[
   [/^POST \/channels\/(\d+)\/messages$/, createMessage],
   [/^PATCH \/channels\/(\d+)\/messages\/(\d+)$/, editMessage],
   [/^POST \/channels\/(\d+)\/typing$/, showTyping],
+  [/^PUT \/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/, react],
+  [/^DELETE \/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/, react],
   [/^GET \/gateway\/bot$/, getGateway],
   [/^GET \/channels\/(\d+)$/, getChannel],
   [/^GET \/channels\/(\d+)\/messages$/, listMessages],
@@ -225,6 +229,22 @@ function showTyping(call: PlatformCall, state: DiscordState, channel = ""): Plat
   const refusal = refuseBot(call, state, channel);
   if (refusal) return refusal;
   state.typing.push(channel);
+  return { status: 204 };
+}
+
+/** The bot's reaction is added, or taken back. */
+function react(call: PlatformCall, state: DiscordState, channel = "", id = "", written = ""): PlatformReply {
+  const refusal = refuseBot(call, state, channel);
+  if (refusal) return refusal;
+  const emoji = decodeURIComponent(written);
+  if (!/^\p{Emoji_Presentation}$/u.test(emoji)) return fault(400, 10014, "Unknown Emoji");
+  const isKnown = [...state.gateway.written, ...state.messages].some(
+    (one) => one.id === id && one.channel_id === channel,
+  );
+  if (!isKnown) return fault(404, 10008, "Unknown Message");
+  const key = `${channel}/${id}/${emoji}`;
+  if (call.method === "PUT") state.reactions.add(key);
+  else state.reactions.delete(key);
   return { status: 204 };
 }
 

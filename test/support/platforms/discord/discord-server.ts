@@ -36,6 +36,7 @@ export async function startDiscordServer(): Promise<DiscordServer> {
     asked: [],
     told: [],
     typing: [],
+    reactions: new Set(),
     closed: new Set(),
     files: new Map(),
     uploads: [],
