@@ -3,7 +3,16 @@ import { code, PeerError } from "../protocol/errors.ts";
 import { absent, add, all, below, equal, set } from "../world/expression.ts";
 import { type ItemValue, succeeds, type Table } from "../world/world.ts";
 import { unbegun } from "./dequeue.ts";
-import { acceptStep, entryBytes, maxInboxBytes, notAccepted, wasAccepted } from "./inbox.ts";
+import {
+  acceptStep,
+  editStep,
+  entryBytes,
+  isNewestEdit,
+  isOutdated,
+  maxInboxBytes,
+  notAccepted,
+  wasAccepted,
+} from "./inbox.ts";
 import type { Correction, InboxEntry } from "./inbox-entry.ts";
 import { metaKey, type SessionState, toState } from "./state.ts";
 
@@ -33,7 +42,7 @@ export async function correctEntry(
     const item = await table.get(key);
     if (!item) return false;
     const state = toState(item);
-    if (wasAccepted(state, plain.id)) return true;
+    if (wasAccepted(state, plain.id) || isOutdated(state, plain.correction)) return true;
     const found = findEntry(state, plain);
     if (!found) return false;
     const { at, entry } = found;
@@ -52,12 +61,14 @@ export async function correctEntry(
         ? equal([...path, "correction", "at"], entry.correction.at)
         : absent([...path, "correction"]),
       notAccepted(plain.id),
+      isNewestEdit(plain.correction),
       ...(bytes > 0 ? [below("inboxBytes", maxInboxBytes)] : []),
     );
     const steps = [
       set(path, next as unknown as ItemValue),
       add("inboxBytes", bytes),
       acceptStep(plain.id, now),
+      editStep(plain.correction),
     ];
     if (await succeeds(table.update(key, steps, isSame))) return true;
   }

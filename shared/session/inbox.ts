@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
 import {
+  above,
   absent,
   add,
   all,
+  any,
   append,
   below,
   type Condition,
@@ -22,7 +24,7 @@ import {
   type Table,
 } from "../world/world.ts";
 import { dueFields, dueStepsIfAbsent, listFields } from "./due.ts";
-import type { InboxEntry } from "./inbox-entry.ts";
+import type { Correction, InboxEntry } from "./inbox-entry.ts";
 import { metaKey, newSession, type SessionState, toState } from "./state.ts";
 
 /**
@@ -62,6 +64,7 @@ export async function appendEntry(
 ): Promise<Appended> {
   const key = metaKey(sessionKey);
   const value = entry as unknown as ItemValue;
+  const correction = correctionOf(entry);
   const bytes = entryBytes(entry);
   if (bytes > maxEntryBytes) {
     const message = `message is ${bytes} bytes; the limit is ${maxEntryBytes}. Save it as a workspace file and mention the path.`;
@@ -75,9 +78,15 @@ export async function appendEntry(
           append("inbox", value),
           add("inboxBytes", bytes),
           acceptStep(entry.id, now),
+          ...(correction ? [editStep(correction)] : []),
           ...dueStepsIfAbsent(key, now),
         ],
-        all(exists("pk"), notAccepted(entry.id), below("inboxBytes", maxInboxBytes)),
+        all(
+          exists("pk"),
+          notAccepted(entry.id),
+          below("inboxBytes", maxInboxBytes),
+          ...(correction ? [isNewestEdit(correction)] : []),
+        ),
       );
       return { accepted: true, state: toState(item) };
     } catch (error) {
@@ -88,7 +97,8 @@ export async function appendEntry(
       const state = toState(found);
       if (isRefused(state.recent[entry.id] ?? 0))
         throw new PeerError(code.unavailable, "the message goes to another session", { retryable: true });
-      if (wasAccepted(state, entry.id)) return { accepted: false, state };
+      if (wasAccepted(state, entry.id) || (correction && isOutdated(state, correction)))
+        return { accepted: false, state };
       if (state.inboxBytes < maxInboxBytes) continue;
       throw new PeerError(code.rateLimited, "the session's inbox is full; try again in a moment", {
         retryable: true,
@@ -129,11 +139,12 @@ async function createWith(
   entry: InboxEntry,
   now: number,
 ): Promise<SessionState | undefined> {
+  const correction = correctionOf(entry);
   const state: SessionState = {
     ...newSession(sessionKey, randomUUID(), now),
     inbox: [entry],
     inboxBytes: entryBytes(entry),
-    recent: { [entry.id]: now },
+    recent: { [entry.id]: now, ...(correction ? { [editKey(correction)]: -correction.at } : {}) },
   };
   const index = { ...listFields(key, now), ...dueFields(key, now) };
   try {
@@ -165,6 +176,32 @@ const isRefused = (at: number) => at < 0;
 
 /** Length of an id's hash, in characters of base64url: 48 bits (docs/decisions/accepted-ids.md has the arithmetic). */
 const hashLength = 8;
+
+function correctionOf(entry: InboxEntry): Correction | undefined {
+  return entry.kind === "message" ? entry.correction : undefined;
+}
+
+/**
+ * The key in `recent` of a session's newest edit of a message. It has the edit's negative time and lasts like a refused id, so
+ * that no paused process can append an earlier edit.
+ */
+const editKey = ({ of }: Correction) => `${of}:edited`;
+
+/** The condition that a session has accepted neither this edit of a message nor a later one. */
+export function isNewestEdit(correction: Correction): Condition {
+  const path = ["recent", editKey(correction)];
+  return any(absent(path), above(path, -correction.at));
+}
+
+/** The step that accepts an edit. */
+export function editStep(correction: Correction): Step {
+  return set(["recent", editKey(correction)], -correction.at);
+}
+
+/** Whether a session has accepted an edit, or a later one, and still remembers it. */
+export function isOutdated({ recent }: Pick<SessionState, "recent">, correction: Correction): boolean {
+  return (recent[editKey(correction)] ?? 0) <= -correction.at;
+}
 
 /**
  * The ids that a session has accepted. `recent` holds full ids with their times; every writer adds to it. A commit settles
