@@ -55,6 +55,9 @@ const settings: Record<
   "a session that does not exist yet": { oneIn: 10, actions: crowd },
   "the version that a restore overwrites": { oneIn: 60, actions: scene("restores") },
   "the newest owners": { oneIn: 0, actions: scene("owners") },
+  "the newest edit of a message": { oneIn: 10, actions: scene("edits"), from: 10 },
+  "the entry that an edit replaces": { oneIn: 60, actions: scene("edits") },
+  "the entries that a message moves before": { oneIn: 20, actions: scene("edits") },
   "the step of a transfer": { oneIn: 20, actions: scene("transfers") },
   ...Object.fromEntries(
     Object.keys(jobMutations).map((name) => [name, { oneIn: 20, actions: scene("jobs") }]),

@@ -1,5 +1,5 @@
 import type { TableCall } from "../../local/items/table-call.ts";
-import type { Step } from "../../shared/world/expression.ts";
+import type { Path, Step } from "../../shared/world/expression.ts";
 import { configurationKey } from "../../shared/world/stored-format.ts";
 import type { World } from "../../shared/world/world.ts";
 import { jobMutations } from "../conformance/jobs/job-mutations.ts";
@@ -29,6 +29,8 @@ export const distortions: Record<string, (world: World) => World> = {
     return { ...world, table: { ...table, get } };
   },
 };
+
+const pathOf = (part: { path: Path }) => [part.path].flat().join(".");
 
 const isRunId = without((part) => [part.path].flat().join(".") === "run.runId");
 
@@ -83,5 +85,17 @@ export const mutations: Record<string, Mutation> = {
     call.op === "update" ? { ...call, steps: call.steps.map(sharded) } : call,
   "a session that does not exist yet": (call) =>
     call.op === "put" && call.item.sk === "META" ? { ...call, condition: undefined } : call,
+  "the newest edit of a message": (call) =>
+    call.op === "update"
+      ? { ...call, steps: call.steps.filter((step) => !pathOf(step).endsWith(":edited")) }
+      : call,
+  "the entry that an edit replaces": where(
+    "inboxBytes",
+    without((part) => /^inbox\.\d+\.(id|correction)/.test(pathOf(part))),
+  ),
+  "the entries that a message moves before": (call) =>
+    call.op === "update" && call.steps.every((step) => pathOf(step).startsWith("inbox."))
+      ? { ...call, condition: undefined }
+      : call,
   "the run that a stop is for": where("duePk", where("stop", isRunId)),
 };

@@ -33,6 +33,14 @@ export function textOfScript(script: Script): string {
   return [`q${script.number}`, ...fields.map((name) => `${name}=${script[name] ?? 0}`)].join(" ");
 }
 
+/** A script without tools and failures. */
+export const noTools = { rounds: 0, node: 0, native: 0, fails: 0, refuses: 0 };
+
+/** The numbers of all scripts in a text. */
+export function numbersIn(text: string): number[] {
+  return [...text.matchAll(pattern)].map(([, number]) => Number(number));
+}
+
 /** The last script in a text. */
 export function readScript(text: string): Script | undefined {
   const found = [...text.matchAll(pattern)].at(-1);

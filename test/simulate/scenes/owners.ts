@@ -4,7 +4,7 @@ import { metaKey, type SessionState } from "../../../shared/session/state.ts";
 import { configurationKey } from "../../../shared/world/stored-format.ts";
 import type { World } from "../../../shared/world/world.ts";
 import type { SceneAction } from "../load/actions.ts";
-import { textOfScript } from "../load/script.ts";
+import { noTools, textOfScript } from "../load/script.ts";
 import { gatewayOf } from "./gateway.ts";
 import type { Delivery, Scene, Stage, Write } from "./scene.ts";
 
@@ -15,7 +15,6 @@ const people = ["ann", "ben"];
 
 const path = "channels.sim.owners";
 const everyMinute = { kind: "every", everyMs: 60_000 } as const;
-const noTools = { rounds: 0, node: 0, native: 0, fails: 0, refuses: 0 };
 
 /** People become owners and guests while the agent answers them, and reports to whichever owner wrote last. */
 export function createOwners({ ledger, peers, timeline, cloud }: Stage): Scene {

@@ -1,6 +1,7 @@
 import type { Random } from "../../support/random.ts";
 import type { SceneAction } from "../load/actions.ts";
 import { beatActions, createBeats } from "./beats.ts";
+import { createEdits, editActions } from "./edits.ts";
 import { createJobs, jobActions } from "./jobs/jobs.ts";
 import { createMemories, memoryActions } from "./memories.ts";
 import { createOwners, ownerActions } from "./owners.ts";
@@ -17,6 +18,7 @@ const scenes: Record<string, { does: readonly string[]; create(stage: Stage): Sc
   memories: { does: memoryActions, create: createMemories },
   restores: { does: restoreActions, create: createRestores },
   owners: { does: ownerActions, create: createOwners },
+  edits: { does: editActions, create: createEdits },
   transfers: { does: transferActions, create: createTransfers },
 };
 

@@ -11,6 +11,8 @@ export interface Sent {
   entry: InboxEntry;
   /** Whether it was removed from the inbox. */
   isTaken: boolean;
+  /** It began as a part of another message's run. */
+  isPart?: true;
   /** When its run began, and when its stop was accepted: epoch ms, without what its session has waited for its turns. */
   begunAt?: number;
   stoppedAt?: number;

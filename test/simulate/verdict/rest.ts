@@ -68,9 +68,10 @@ function checkIdle({ ledger, now }: Rest, state: SessionState): void {
 }
 
 /** Every message was answered, failed or stopped, once, and the answer reached its sender. */
-function checkEntry({ ledger, cloud, sent, faults }: Rest, { id, entry, isTaken, outcome }: EntryOf): void {
+function checkEntry({ ledger, cloud, sent, faults }: Rest, one: EntryOf): void {
+  const { id, entry, isTaken, outcome } = one;
   if (!isTaken) ledger.fault(`${id} was accepted but never processed`);
-  if (entry.kind !== "message" || !isTaken) return;
+  if (entry.kind !== "message" || !isTaken || one.isPart) return;
   if (!outcome) {
     ledger.fault(`${id} was never answered`);
     return;

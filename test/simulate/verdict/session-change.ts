@@ -75,9 +75,11 @@ function checkInbox(ledger: Ledger, before: SessionState, after: SessionState, f
   if (isMove(before.inbox, after.inbox)) return;
   const [first, ...rest] = before.inbox;
   const isTakenOut = first !== undefined && after.inbox[0]?.id !== first.id;
-  const left = isTakenOut ? rest : before.inbox;
+  const kept = new Set(after.inbox.map(({ id }) => id));
+  const parts = isTakenOut ? rest.filter((entry) => !kept.has(entry.id) && isSameAlbum(first, entry)) : [];
+  const left = (isTakenOut ? rest : before.inbox).filter((entry) => !parts.includes(entry));
   if (left.some((entry, i) => after.inbox[i]?.id !== entry.id)) fault("the order of the inbox changed");
-  if (isTakenOut) noteTaken(ledger, after, first, fault);
+  if (isTakenOut) noteTaken(ledger, after, [first, ...parts], fault);
   for (const entry of after.inbox.slice(left.length)) noteArrived(ledger, after.sessionKey, entry, fault);
 }
 
@@ -97,18 +99,40 @@ function noteArrived(ledger: Ledger, sessionKey: string, entry: InboxEntry, faul
   ledger.entries.set(id, { id, sessionKey, entry, isTaken: false });
 }
 
-function noteTaken(ledger: Ledger, after: SessionState, entry: InboxEntry, fault: Fault): void {
-  const sent = ledger.entries.get(entry.id);
-  if (!sent) {
-    fault(`${entry.id} was removed but never accepted`);
-    return;
-  }
-  sent.isTaken = true;
-  const script = entry.kind === "message" ? readScript(entry.text) : undefined;
-  if (script) ledger.turns.push(script.number);
-  if (entry.kind === "message" && after.run?.runId !== entry.id)
-    fault(`message ${entry.id} was removed without a run`);
+/** Whether an entry is another part of a message's album. */
+function isSameAlbum(first: InboxEntry, other: InboxEntry): boolean {
+  if (first.kind !== "message" || other.kind !== "message") return false;
+  return first.album !== undefined && first.album === other.album;
 }
+
+/** @param entries a message with the other parts of its album, or another entry */
+function noteTaken(
+  ledger: Ledger,
+  after: SessionState,
+  entries: readonly [InboxEntry, ...InboxEntry[]],
+  fault: Fault,
+): void {
+  const [first] = entries;
+  for (const { id } of entries) {
+    const sent = ledger.entries.get(id);
+    if (!sent) fault(`${id} was removed but never accepted`);
+    else {
+      sent.isTaken = true;
+      if (id !== first.id) sent.isPart = true;
+    }
+  }
+  // The parts' texts come in the order in which they were written.
+  const texts = entries.flatMap((entry) => (entry.kind === "message" ? [entry] : [])).toSorted(byPlace);
+  const script = readScript(texts.map(({ text }) => text).join("\n"));
+  if (script) ledger.turns.push(script.number);
+  if (first.kind === "message" && after.run?.runId !== first.id)
+    fault(`message ${first.id} was removed without a run`);
+}
+
+type MessageEntry = Extract<InboxEntry, { kind: "message" }>;
+
+const placeOf = ({ origin }: MessageEntry) => Number(origin.kind === "channel" ? origin.replyToId : 0);
+const byPlace = (a: MessageEntry, b: MessageEntry) => placeOf(a) - placeOf(b);
 
 function checkRun(ledger: Ledger, before: SessionState, after: SessionState, fault: Fault): void {
   const { run: old } = before;
