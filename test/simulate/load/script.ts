@@ -49,10 +49,11 @@ export function readScript(text: string): Script | undefined {
   return { number, ...Object.fromEntries(fields.map((name, i) => [name, values[i]])) } as Script;
 }
 
-/** The number in a user message; undefined for a summary. */
+/** The number in a user message; undefined for a summary, and for a text that was shortened to fit: it may end with another's. */
 export function numberOf(message: Message): number | undefined {
   if (message.role !== "user" || readSummaryMessage(message)) return undefined;
-  return readScript(textOf(message))?.number;
+  const text = textOf(message);
+  return text.includes("characters left out") ? undefined : readScript(text)?.number;
 }
 
 /** The current script of a conversation, and the number of completed rounds. */
