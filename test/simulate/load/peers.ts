@@ -103,7 +103,8 @@ export class Peers {
     const id = idOf(action, number);
     if (action.kind === "message") ledger.messages++;
     const release = action.via === "client" ? this.around.functions.release() : present;
-    const submit: Work = (world) => this.submit(world, release, action, number);
+    const sentAt = this.around.timeline.now;
+    const submit: Work = (world) => this.submit(world, release, action, number, sentAt);
     const isAnswered = await this.insist(id, submit, release);
     // The answer to a stop does not mean that an inbox accepted an entry.
     if (isAnswered && action.kind !== "stop") ledger.acknowledged.add(id);
@@ -142,10 +143,11 @@ export class Peers {
     { submitEntry, submitMessage }: Release,
     action: UserAction,
     number: number,
+    sentAt: number,
   ): Promise<unknown> {
     const intake = this.intakeOf(world);
     const id = idOf(action, number);
-    if (action.via !== "client") return this.takeFromChannel(world, action, number);
+    if (action.via !== "client") return this.takeFromChannel(world, action, number, sentAt);
     const sessionKey = `agent:main:${action.session}`;
     const target = { sessionKey, id: JSON.stringify([id, 0]), now: world.now() };
     const image = { type: "image", mimeType: "image/png", body: picture } as const;
@@ -164,13 +166,18 @@ export class Peers {
     return { ...this.intakeOf(world), configuration, sender, activity, bucket: world.bucket };
   }
 
-  private takeFromChannel(world: World, action: UserAction, number: number): Promise<unknown> {
+  private takeFromChannel(
+    world: World,
+    action: UserAction,
+    number: number,
+    timestamp: number,
+  ): Promise<unknown> {
     const peer = { kind: "dm", id: "me" } as const;
     const hasImage = action.kind === "message" && action.hasImage;
     const enclosed = [{ type: "image", mimeType: "image/png", data: picture.toString("base64") }] as const;
     return handleInbound(this.inboundOf(world), addressOf(action), {
       ...{ eventId: `e${number}`, messageId: `e${number}`, peer, sender: { id: "me" } },
-      ...{ text: textOf(action), timestamp: world.now(), wasMentioned: true },
+      ...{ text: textOf(action), timestamp, wasMentioned: true },
       ...(hasImage ? { enclosed: [...enclosed] } : {}),
     });
   }

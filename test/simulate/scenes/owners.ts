@@ -37,10 +37,10 @@ export function createOwners({ ledger, peers, timeline, cloud }: Stage): Scene {
     const eventId = `owners-${id}`;
     const peer = { kind: "dm", id: who } as const;
     const address = { channel: "sim", accountId: "default" };
+    const timestamp = timeline.now;
     const isAnswered = await peers.insist(id, (world) =>
       handleInbound(peers.inboundOf(world, gatewayOf(world).configuration), address, {
-        ...{ eventId, messageId: eventId, peer, sender: { id: who }, text, wasMentioned: true },
-        timestamp: world.now(),
+        ...{ eventId, messageId: eventId, peer, sender: { id: who }, text, timestamp, wasMentioned: true },
       }),
     );
     return isAnswered ? `sim:default:${eventId}` : undefined;
