@@ -122,8 +122,12 @@ export async function submitEdit(
   const overrides = isRefused(edit, found) ? {} : found?.overrides;
   const plain = { ...messageEntry(intake, edit, text, overrides), correction };
   const marked = { ...plain, ...messageEntry(intake, edit, `[corrected] ${text}`, overrides) };
-  if (isKnown && (await correctEntry(intake.table, sessionKey, plain, marked, intake.now())))
+  if (isKnown && (await correctEntry(intake.table, sessionKey, plain, marked, intake.now()))) {
+    // From now on, no redelivery of the message puts it in order.
+    const state = await readSession(intake.table, sessionKey);
+    if (state) await orderEntry(intake.table, { sessionKey }, correction.of, state);
     return { replaced: true };
+  }
   await submitEntry(intake, sessionKey, isKnown ? marked : plain);
   return { replaced: false };
 }

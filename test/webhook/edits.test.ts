@@ -4,7 +4,12 @@ import { handleInbound } from "../../shared/channels/inbound/inbound.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
 import { type Around, aroundWrites, deathAt } from "../channels/fixture.ts";
-import { editedUpdate, eventIdOf, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
+import {
+  editedUpdate,
+  eventIdOf,
+  type TelegramUpdate,
+  textUpdate,
+} from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const main = "agent:main:main";
@@ -46,10 +51,11 @@ describe("an edit", () => {
   it("follows a message that may have begun, as one line, and a later edit replaces it", async () => {
     const update = textUpdate("what is 2+2?");
     await on.deliver(update);
+    await on.deliver(textUpdate("newer"));
     await on.deliver(editedUpdate(update, "what is 2+3?"));
-    expect(await waiting()).toEqual(["what is 2+2?", "[corrected] what is 2+3?"]);
+    expect(await waiting()).toEqual(["what is 2+2?", "newer", "[corrected] what is 2+3?"]);
     await on.deliver(editedUpdate(update, "what is 2+4?"));
-    expect(await waiting()).toEqual(["what is 2+2?", "[corrected] what is 2+4?"]);
+    expect(await waiting()).toEqual(["what is 2+2?", "newer", "[corrected] what is 2+4?"]);
   });
 
   it("that changes no word starts nothing, nor does a command in it execute", async () => {
@@ -70,6 +76,21 @@ describe("an edit", () => {
     for (const one of [edit, update, edit, update]) expect(await on.deliver(one)).toBe(200);
     expect(await waiting()).toEqual(["what is 2+3?"]);
     expect((await on.inbox(main))[0]?.id).toBe(`telegram:default:${eventIdOf(update)}`);
+  });
+
+  it("has its message's place among later ones, also when that was not put in order, not accepted, or comes later", async () => {
+    await older();
+    const date = Math.floor(Date.now() / 1000) - 60;
+    await on.deliver(textUpdate("newest", { date: date + 20 }));
+    const [first, second, third] = [1, 2, 3].map((at) => textUpdate("2+2?", { date: date + at }));
+    expect(await dyingAtWrite(2, first!)).toBe(500);
+    expect(await waiting()).toEqual(["older", "newest", "2+2?"]);
+    await on.deliver(editedUpdate(first!, "one"));
+    expect(await waiting()).toEqual(["older", "one", "newest"]);
+    expect(await dyingAtWrite(1, second!)).toBe(500);
+    await on.deliver(editedUpdate(second!, "two"));
+    await on.deliver(editedUpdate(third!, "three"));
+    expect(await waiting()).toEqual(["older", "one", "two", "three", "newest"]);
   });
 
   it("that comes after a later edit changes nothing, and neither does a repeat", async () => {
@@ -149,12 +170,7 @@ describe("an edit", () => {
   it("of a message that is being accepted takes its place, and the message is not accepted later", async () => {
     await older();
     const update = textUpdate("what is 2+2?");
-    on.webhook = watched(async (step, go) => {
-      if (step === "update S") throw new Error("the process died");
-      return go();
-    });
-    expect(await on.deliver(update)).toBe(500);
-    on.webhook = on.build();
+    expect(await dyingAtWrite(1, update)).toBe(500);
     expect(await on.deliver(editedUpdate(update, "what is 2+3?"))).toBe(200);
     expect(await on.deliver(update)).toBe(200);
     expect(await waiting()).toEqual(["older", "what is 2+3?"]);
@@ -180,6 +196,18 @@ describe("an edit", () => {
         }
   });
 });
+
+/** Delivers to a process that dies before a write of the session. @param nth from 1 */
+async function dyingAtWrite(nth: number, update: TelegramUpdate): Promise<number> {
+  let writes = 0;
+  on.webhook = watched(async (step, go) => {
+    if (step === "update S" && ++writes >= nth) throw new Error("the process died");
+    return go();
+  });
+  const status = await on.deliver(update);
+  on.webhook = on.build();
+  return status;
+}
 
 /** The function in a new process, with a hook around every write. */
 function watched(around: Around): Webhook {

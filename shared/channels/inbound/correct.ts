@@ -42,7 +42,10 @@ export async function correctMessage(
   // Another process may be about to append the message: then it is refused, and the edit takes its place.
   const isKnown = known.isDone || !(await refuseId(inbound.table, sessionKey, id, inbound.now()));
   const edit = await incomingOf(inbound, address, message, { ...admitted, id: `${id}:edit:${at}` });
-  const { replaced } = await submitEdit(inbound, sessionKey, edit, { of: id, at }, isKnown);
+  // In place of its message it was sent when that was.
+  const { sentAt } = edit;
+  const own = isKnown && sentAt !== undefined ? { sentAt: Math.max(sentAt, at) } : {};
+  const { replaced } = await submitEdit(inbound, sessionKey, { ...edit, ...own }, { of: id, at }, isKnown);
   await recordEdit(inbound.table, { ...address, eventId: message.eventId }, message);
   return { status: "corrected", sessionKey, replaced };
 }

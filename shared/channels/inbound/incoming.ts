@@ -35,7 +35,7 @@ export async function incomingOf(
     origin: { ...channelOrigin(address, message), sessionKey },
     ...wordsOf(address, message),
     writer: { role, senderId: message.sender.id },
-    ...(message.isUndated ? {} : { sentAt: Math.max(message.timestamp, message.editedAt ?? 0) }),
+    ...(message.isUndated ? {} : { sentAt: message.timestamp }),
     ...(configurationVersion === undefined ? {} : { configurationVersion }),
     ...(media.length > 0 ? { media } : {}),
     ...(message.album && message.editedAt === undefined ? { album: message.album } : {}),

@@ -63,13 +63,13 @@ export function createEdits({ ledger, peers, timeline, cloud, faults }: Stage): 
         ...(editedAt === undefined ? {} : { editedAt }),
       }),
     );
-    if (version.isAcknowledged && editedAt === undefined) checkPlace(id);
+    if (version.isAcknowledged) checkPlace(id);
   };
   /** A message that was accepted comes before those in its inbox that were written later. The oldest may have begun. */
   const checkPlace = (id: number) => {
-    // A message that was edited has perhaps been handled by its edit.
-    const isUnedited = (entry: InboxEntry) => messages[numberOf(entry)]?.versions.length === 1;
-    const waiting = (main()?.inbox.slice(1) ?? []).filter(isUnedited).map(numberOf);
+    // An edit that is the message may still be on its way.
+    if (messages[id]?.versions.some(({ isAcknowledged }) => !isAcknowledged)) return;
+    const waiting = main()?.inbox.slice(1).map(numberOf) ?? [];
     const passed = waiting.slice(0, Math.max(0, waiting.indexOf(id))).filter((other) => other > id);
     if (passed.length > 0) fault(`message ${id} comes after ${passed}`);
   };
