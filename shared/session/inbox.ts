@@ -171,6 +171,9 @@ const settledAtOnce = 100;
 /** Maximum number of refused ids that a session remembers, for `rememberedMs`: until no process can append one. */
 const maxRefused = 50;
 
+/** Messages whose newest edit a session remembers, for a day after it: platforms redeliver edits, and their times are older. */
+const [maxEdited, editedMs] = [10, 86_400_000];
+
 /** Whether a time in `recent` is that of a refused id. */
 const isRefused = (at: number) => at < 0;
 
@@ -181,11 +184,13 @@ function correctionOf(entry: InboxEntry): Correction | undefined {
   return entry.kind === "message" ? entry.correction : undefined;
 }
 
+const editedEnd = ":edited";
+
 /**
- * The key in `recent` of a session's newest edit of a message. It has the edit's negative time and lasts like a refused id, so
- * that no paused process can append an earlier edit.
+ * The key in `recent` of a session's newest edit of a message. It has the edit's negative time and is never settled, like a
+ * refused id, so that no paused process can append an earlier edit.
  */
-const editKey = ({ of }: Correction) => `${of}:edited`;
+const editKey = ({ of }: Correction) => `${of}${editedEnd}`;
 
 /** The condition that a session has accepted neither this edit of a message nor a later one. */
 export function isNewestEdit(correction: Correction): Condition {
@@ -250,11 +255,16 @@ export function trimAcceptedIds(
     .filter(([, at]) => !isRefused(at))
     .sort(([, a], [, b]) => a - b)
     .slice(0, settledAtOnce);
-  const forgotten = known
-    .filter(([, at]) => isRefused(at))
-    .sort(([, a], [, b]) => a - b)
-    .filter(([, at], i) => i >= maxRefused || -at < now - rememberedMs);
-  const gone = [...ids, ...forgotten].slice(0, settledAtOnce);
+  const refused = known.filter(([, at]) => isRefused(at)).sort(([, a], [, b]) => a - b);
+  const forgotten = (isEdit: boolean, max: number, ms: number) =>
+    refused
+      .filter(([id]) => id.endsWith(editedEnd) === isEdit)
+      .filter(([, at], i) => i >= max || -at < now - ms);
+  const gone = [
+    ...ids,
+    ...forgotten(false, maxRefused, rememberedMs),
+    ...forgotten(true, maxEdited, editedMs),
+  ].slice(0, settledAtOnce);
   if (gone.length === 0) return [];
   const settled = ids.map(([id, at]) => ({ hash: idHash(id), hour: hourOf(at) }));
   const all = [...readSettled(accepted), ...settled].sort((a, b) => a.hour - b.hour);

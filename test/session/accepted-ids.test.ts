@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createMemoryTable } from "../../local/world/local-table.ts";
-import { appendEntry, trimAcceptedIds, wasAccepted } from "../../shared/session/inbox.ts";
+import { appendEntry, refuseId, trimAcceptedIds, wasAccepted } from "../../shared/session/inbox.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { acquire, commitEntry, type Lease } from "../../shared/session/lease.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
@@ -127,4 +127,38 @@ it("at most as many ids as one write can move are settled at once, the oldest fi
     expect(Object.values(state.recent)).toHaveLength(left);
     expect(Math.min(...Object.values(state.recent))).toBe(250 - left);
   }
+});
+
+describe("the newest edit of a message", () => {
+  const edit = (of: string, at: number): InboxEntry => ({
+    ...entry(`${of}:edit:${at}`),
+    ...{ kind: "message", text: "", correction: { of, at } },
+  });
+  const accepts = async (of: string, at: number, now: number) => {
+    const appended = await appendEntry(table, sessionKey, edit(of, at), now);
+    state = appended.state;
+    if (appended.accepted) await take(now);
+    return appended.accepted;
+  };
+
+  it("is remembered for a day after it, also when it is delivered late", async () => {
+    const [older, newer] = [start - 3 * hour, start - 2 * hour];
+    expect(await accepts("m", newer, start)).toBe(true);
+    expect(await accepts("m", older, start)).toBe(false);
+    expect(await accepts("m", newer, start)).toBe(false);
+    await send("a", start + 21 * hour);
+    expect(await accepts("m", older, start + 21 * hour)).toBe(false);
+    await send("b", start + 23 * hour);
+    expect(Object.keys(state.recent)).not.toContain("m:edited");
+  });
+
+  it("of ten messages is remembered, and takes no place of a refused id", async () => {
+    await refuseId(table, sessionKey, "refused", start);
+    for (let at = 1; at <= 60; at++) await accepts(`m${at}`, start + at, start);
+    const edited = Object.keys(state.recent).filter((id) => id.endsWith(":edited"));
+    expect(edited.map((id) => Number(/\d+/.exec(id))).sort((a, b) => a - b)).toEqual([
+      ...[51, 52, 53, 54, 55, 56, 57, 58, 59, 60],
+    ]);
+    await expect(send("refused", start)).rejects.toThrow("another session");
+  });
 });
