@@ -14,6 +14,8 @@ export interface MessagePlace {
 interface Stored {
   /** The session with the last event that was handled. */
   session?: SessionInfo;
+  /** What the session was begun with. */
+  intents?: number;
   /** What was written before the session is still to be read. */
   isBehind?: boolean;
   /** The newest handled message of each channel; the channel of the last one comes last. */
@@ -33,8 +35,9 @@ export class BridgeState {
     this.#stored = read(file);
   }
 
-  get session(): SessionInfo | undefined {
-    return this.#stored.session;
+  /** The session to resume. Undefined when it was begun with other intents: Discord would send it only what these name. */
+  sessionWith(intents: number): SessionInfo | undefined {
+    return this.#stored.intents === intents ? this.#stored.session : undefined;
   }
 
   /** Whether messages from before the session may be missing. */
@@ -48,11 +51,13 @@ export class BridgeState {
   }
 
   /**
-   * Records that a message is handled, or all events of a session up to its `sequence`, or whether messages from before it are.
+   * Records that a message is handled, or all events of a session up to its `sequence`, or whether messages from before it are,
+   * or with which intents the session began.
    * @throws an error of the file system; then the event is handled again after the next start
    */
-  handled({ session, message, isBehind }: Handled): void {
+  handled({ session, intents, message, isBehind }: Handled): void {
     if (session) this.#stored.session = session;
+    if (intents !== undefined) this.#stored.intents = intents;
     if (isBehind !== undefined) this.#stored.isBehind = isBehind;
     if (message) this.#stored.newest = withNewest(this.#stored.newest, message);
     mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
@@ -64,6 +69,7 @@ export class BridgeState {
 
 interface Handled {
   session?: SessionInfo;
+  intents?: number;
   message?: MessagePlace;
   isBehind?: boolean;
 }

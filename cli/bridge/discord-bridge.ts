@@ -8,7 +8,7 @@ import { RequestError } from "../gateway/request-error.ts";
 import { describeState } from "../gateway/state-line.ts";
 import { askDiscord } from "./ask-discord.ts";
 import { BridgeState } from "./bridge-state.ts";
-import { type Dispatch, openDiscord } from "./discord-gateway.ts";
+import { type Dispatch, intentsOf, openDiscord } from "./discord-gateway.ts";
 import { markMessage } from "./discord-mark.ts";
 import { DiscordReader, type ReadMessage } from "./discord-reader.ts";
 import { createQueue, type EventQueue } from "./event-queue.ts";
@@ -51,6 +51,7 @@ export class DiscordBridge {
   readonly #events = createQueue();
   readonly #answers = createQueue();
   readonly #marks = createQueue();
+  readonly #intents: number;
   #end: (error: Error | undefined) => void = () => {};
 
   constructor(options: BridgeOptions) {
@@ -58,6 +59,7 @@ export class DiscordBridge {
     const { url, token, accountId, botToken, apiBaseUrl, timing, version } = options;
     this.#account = { accountId, settings: { apiBaseUrl }, secrets: { botToken } };
     this.#state = new BridgeState(options.stateFile);
+    this.#intents = intentsOf(options.readsRooms === true);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -102,8 +104,8 @@ export class DiscordBridge {
     const reader = new DiscordReader(this.#account, id, signal);
     if (this.#state.isBehind) this.#enqueue(this.#events, () => this.#catchUp(reader));
     const discord = await openDiscord({
-      ...{ account: this.#account, session: this.#state.session, signal },
-      readsRooms: this.#options.readsRooms === true,
+      ...{ account: this.#account, session: this.#state.sessionWith(this.#intents), signal },
+      intents: this.#intents,
       log: (line) => this.#log(line),
       onDispatch: (dispatch) => this.#enqueue(this.#events, () => this.#handle(reader, dispatch)),
       onRefused: (error) => this.#end(error),
@@ -139,7 +141,7 @@ export class DiscordBridge {
   async #handle(reader: DiscordReader, { event, session }: Dispatch): Promise<void> {
     this.#stopping.signal.throwIfAborted();
     if (event.t === "READY") {
-      this.#state.handled({ session, isBehind: true });
+      this.#state.handled({ session, intents: this.#intents, isBehind: true });
       // From here on, a restart misses nothing.
       this.#log("connected to Discord with a new session");
       await this.#catchUp(reader);

@@ -15,8 +15,8 @@ export interface DiscordOptions {
   account: ChannelAccount;
   /** The session to resume. */
   session: SessionInfo | undefined;
-  /** Also asks for the text of messages that do not mention the bot. */
-  readsRooms: boolean;
+  /** As `intentsOf`. */
+  intents: number;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;
   log(line: string): void;
@@ -28,6 +28,11 @@ export interface DiscordOptions {
 /** Messages and reactions, in servers and direct messages (https://docs.discord.com/developers/events/gateway#gateway-intents). */
 const intents = (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13);
 const messageContent = 1 << 15;
+
+/** What a bridge asks for. A session keeps what it was begun with. */
+export function intentsOf(readsRooms: boolean): number {
+  return readsRooms ? intents | messageContent : intents;
+}
 
 /** Close code after which Discord keeps the session, so that the next process can resume it. */
 const keepSession = 4200;
@@ -43,7 +48,7 @@ export async function openDiscord(options: DiscordOptions): Promise<{ close(): P
   let session: SessionInfo | null = options.session ?? null;
   const manager = new WebSocketManager({
     token: String(account.secrets.botToken),
-    intents: options.readsRooms ? intents | messageContent : intents,
+    intents: options.intents,
     rest: restOf(options),
     shardCount: 1,
     retrieveSessionInfo: () => session,

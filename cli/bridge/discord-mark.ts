@@ -3,6 +3,7 @@ import { channelOf } from "../../shared/channels/discord/discord.ts";
 import type { Mark } from "../../shared/protocol/events.ts";
 import { askDiscord } from "./ask-discord.ts";
 
+const marks = ["accepted", "answered", "failed"] as const;
 const emojis: Record<Mark, string> = { accepted: "👀", answered: "✅", failed: "❌" };
 
 /**
@@ -19,5 +20,8 @@ export async function markMessage(
   const reactions = `/channels/${channelOf(peer)}/messages/${encodeURIComponent(messageId)}/reactions`;
   const pathOf = (one: Mark) => `${reactions}/${encodeURIComponent(emojis[one])}/@me`;
   await askDiscord(account, pathOf(mark), signal, "PUT");
-  if (mark !== "accepted") await askDiscord(account, pathOf("accepted"), signal, "DELETE");
+  if (mark === "accepted") return;
+  // Those of an earlier run: the message may have been edited.
+  for (const other of marks)
+    if (other !== mark) await askDiscord(account, pathOf(other), signal, "DELETE").catch(() => {});
 }

@@ -68,6 +68,9 @@ const kinds: Readonly<Record<number, Inbound["peer"]["kind"]>> = {
   ...{ 1: "dm", 3: "group", 10: "thread", 11: "thread", 12: "thread" },
 };
 
+/** Reactions that are remembered. Most verdicts that are taken back are new. */
+const maxReactions = 1000;
+
 /** Messages on one page of a channel. */
 const pageSize = 100;
 
@@ -77,6 +80,8 @@ export class DiscordReader {
   readonly #botId: string;
   readonly #signal: AbortSignal;
   readonly #channels = new Map<string, v.InferOutput<typeof channel>>();
+  /** The newest reactions to the bot's messages. Discord does not say whose message a removed one was for. */
+  readonly #reactions = new Set<string>();
 
   /** @param botId the bot's user */
   constructor(account: ChannelAccount, botId: string, signal: AbortSignal) {
@@ -107,13 +112,21 @@ export class DiscordReader {
   async #readReaction(found: unknown, id: string, isAdded: boolean): Promise<ReadMessage | undefined> {
     const parsed = v.safeParse(reaction, found);
     if (!parsed.success) return undefined;
-    const { user_id, channel_id, message_id: of, message_author_id: author = this.#botId } = parsed.output;
-    if (author !== this.#botId) return undefined;
+    const { user_id, channel_id, message_id: of, message_author_id: author, emoji } = parsed.output;
+    const key = `${of}/${user_id}/${emoji.name}`;
+    if (isAdded ? author !== this.#botId : !this.#reactions.delete(key)) return undefined;
+    if (isAdded) this.#noteReaction(key);
     const peer = await this.#peerOf(channel_id, { id: user_id });
     if (!peer) return undefined;
-    const emoji = isAdded ? { emoji: parsed.output.emoji.name } : {};
-    const message = { id, parts: [{ kind: "reaction" as const, of, ...emoji }] };
-    return { inbound: { peer, sender: { id: user_id }, message } };
+    const removed = isAdded ? {} : { removed: true };
+    const parts = [{ kind: "reaction" as const, of, emoji: emoji.name, ...removed }];
+    return { inbound: { peer, sender: { id: user_id }, message: { id, parts } } };
+  }
+
+  #noteReaction(key: string): void {
+    this.#reactions.add(key);
+    const [oldest] = this.#reactions;
+    if (oldest !== undefined && this.#reactions.size > maxReactions) this.#reactions.delete(oldest);
   }
 
   /** Discord also reports changes that are no edits: a link's preview, a pin. */

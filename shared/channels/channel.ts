@@ -192,6 +192,8 @@ export interface Reaction {
   messageId: string;
   /** Absent: the sender has no reaction any more. */
   emoji?: string;
+  /** The emoji was taken back. The sender may have another reaction. */
+  isRemoved?: true;
 }
 
 /** What followed from a press. `isClosed`: the question shows how it was answered. */

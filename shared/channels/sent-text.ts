@@ -41,8 +41,9 @@ export async function findSentText(
   return item as unknown as SentText;
 }
 
-/** The messages of a room's threads are numbered together. */
+/** The messages of a room and of its threads are numbered together. */
 function keyOf({ channel, accountId, peer, messageId }: SentId): Key {
-  const room = peer.kind === "thread" ? peer.id.slice(0, peer.id.lastIndexOf("/")) : peer.id;
-  return { pk: `SAID#${channel}#${accountId}#${room}`, sk: messageId };
+  const end = peer.kind === "thread" ? peer.id.lastIndexOf("/") : -1;
+  const room = end < 0 ? peer.id : peer.id.slice(0, end);
+  return { pk: `SAID#${channel}#${accountId}#${peer.kind === "dm" ? "dm" : "room"}#${room}`, sk: messageId };
 }

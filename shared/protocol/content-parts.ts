@@ -61,13 +61,14 @@ const edit = v.object({ kind: v.literal("edit"), at: v.pipe(v.number(), v.intege
 const album = v.object({ kind: v.literal("album"), id: v.pipe(line, v.minLength(1)) });
 
 /**
- * The sender's reaction to the message of this conversation with the id `of`. Without `emoji` there is none any more. A message
- * with a reaction contains nothing else.
+ * The sender's reaction to the message of this conversation with the id `of`. `removed`: it was taken back, and others may remain.
+ * Without `emoji` there is none any more. A message with a reaction contains nothing else.
  */
 const reaction = v.object({
   kind: v.literal("reaction"),
-  of: v.pipe(line, v.minLength(1)),
+  of: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
   emoji: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(64))),
+  removed: v.optional(v.boolean()),
 });
 
 /** A part of a bridge's message. */

@@ -80,8 +80,10 @@ export interface StoredSpending {
 export interface Feedback {
   /** The platform's id of the answer's message. A later verdict on it replaces an earlier one. */
   messageId: string;
-  /** Absent: the owner took the verdict back. */
+  /** Absent: the owner has none any more. */
   emoji?: "👍" | "👎";
+  /** The owner took this verdict back; another one may remain. */
+  isRemoved?: true;
   /** The beginning of the answer. */
   text: string;
 }

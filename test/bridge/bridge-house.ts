@@ -45,8 +45,12 @@ export class BridgeHouse {
     return bridge;
   }
 
-  async stop(): Promise<void> {
+  async stopBridges(): Promise<void> {
     await Promise.all(this.#bridges.splice(0).map((bridge) => bridge.stop()));
+  }
+
+  async stop(): Promise<void> {
+    await this.stopBridges();
     await this.dev.close();
     await this.gateway.close();
     await this.discord.close();

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { until } from "../support/until.ts";
 import { bridgeHouse } from "./bridge-house.ts";
@@ -34,9 +35,10 @@ it("the owner's verdict on an answer is a line of the next turn, and one that is
   await until(areConfirmed);
   const { react } = house.gateway;
   react(first, "👎🏽");
+  react(first, "👍");
+  react(first, "👍", { isRemoved: true });
   react(second, "👍");
   react(second, "👍", { isRemoved: true });
-  react(second, "🔥", { isRemoved: true });
   const stranger = { user_id: "9" };
   react(second, "👎", stranger);
   const told = await ask("and now?");
@@ -46,6 +48,34 @@ it("the owner's verdict on an answer is a line of the next turn, and one that is
   expect(told.content).toBe("It is blue.");
 });
 
+it("the verdict that remains counts when another one is taken back", async () => {
+  await begin();
+  const answer = await ask("the sky?");
+  await until(areConfirmed);
+  house.gateway.react(answer, "👎");
+  house.gateway.react(answer, "👍");
+  house.gateway.react(answer, "👎", { isRemoved: true });
+  await ask("and now?");
+  expect(house.asked[1]?.match(/reacted .*/g)).toEqual(["reacted 👍 to your answer: It is blue.]"]);
+});
+
+it("a bridge whose session knows no reactions begins a new one, and loses no message", async () => {
+  await begin();
+  const answer = await ask("the sky?");
+  await until(areConfirmed);
+  await house.stopBridges();
+  const { stateFile } = house.options;
+  const { intents: _intents, ...before } = JSON.parse(readFileSync(stateFile, "utf8"));
+  writeFileSync(stateFile, JSON.stringify(before));
+  house.gateway.write({ content: "missed" });
+  house.bridge();
+  await until(() => posted().length === 2, "the missed message is answered");
+  expect(house.gateway.begun).toEqual(["identify", "identify"]);
+  house.gateway.react(answer, "👍");
+  await ask("and now?");
+  expect(house.asked[2]).toContain("reacted 👍 to your answer");
+});
+
 it("neither a reaction to somebody else, nor any other emoji, leaves Discord", async () => {
   await begin();
   const answer = await ask("the sky?");
@@ -53,11 +83,12 @@ it("neither a reaction to somebody else, nor any other emoji, leaves Discord", a
   const asked = house.discord.calls.length;
   house.gateway.react({ id: "12", channel_id: "777" }, "👍", { message_author_id: "9" });
   house.gateway.react({ ...answer, channel_id: "778" }, "🔥");
+  house.gateway.react({ id: "13", channel_id: "779" }, "👍", { isRemoved: true });
   await ask("and now?");
   expect(house.asked[1]).not.toContain("reacted");
   // The bridge asks where a message is that it forwards.
   const paths = house.discord.calls.slice(asked).map(({ path }) => path);
-  expect(paths.filter((path) => /77[78]/.test(path))).toEqual([]);
+  expect(paths.filter((path) => /77[789]/.test(path))).toEqual([]);
 });
 
 it("a reaction in a thread belongs to its answer", async () => {
@@ -89,6 +120,12 @@ it("marks show that a message was accepted and how its run has ended, and one th
   await until(() => [...house.discord.reactions].join() === `${annsDm}/${id}/✅`, "it is answered");
   const failing = house.gateway.write({ content: "fail" });
   await until(() => house.discord.reactions.has(`${annsDm}/${failing}/❌`), "it fails");
+  house.gateway.change(failing, {
+    content: "the sea?",
+    edited_timestamp: "2026-11-27T08:00:00.000000+00:00",
+  });
+  await until(() => house.discord.reactions.has(`${annsDm}/${failing}/✅`), "its edit is answered");
+  await until(() => !house.discord.reactions.has(`${annsDm}/${failing}/❌`), "one mark remains");
   // Its author deletes a message before the bot can react to it.
   const gone = house.gateway.write({ content: "gone" });
   house.discord.gateway.written.pop();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { findSentText } from "../../shared/channels/sent-text.ts";
 import { createToken } from "../../shared/peers/tokens.ts";
 import { newFolder } from "../support/run/test-folders.ts";
 import { until } from "../support/until.ts";
@@ -38,6 +39,11 @@ it("the bridge of docs/bridges.md has 60 lines, and answers each message once, a
   matrix.write("one");
   await until(() => texts().length === 1);
   expect(matrix.sent[0]).toMatchObject({ "m.relates_to": { "m.in_reply_to": { event_id: "$0" } } });
+  const { table } = house.dev.cloud.world;
+  const sent = { channel: "matrix", accountId: "default", messageId: "$sent" };
+  const peer = { kind: "dm", id: "!house:example.org" } as const;
+  // A reply would find it.
+  await until(async () => (await findSentText(table, { ...sent, peer }, Date.now())) !== undefined);
   matrix.write("two");
   bridge.kill("SIGKILL");
   await once(bridge, "exit");

@@ -282,6 +282,20 @@ describe("a message for a bridge", () => {
     expect(await processOf().bridges.delivered(address, { id: "a#0" })).toBe(false);
   });
 
+  it("is kept for replies although the process that handled its receipt died", async () => {
+    await attach("c1", receipts);
+    await processOf().deliver("a", "hello", undefined, { ...address, sessionKey: "agent:main:main" });
+    const receipt = { id: "a#0", messageId: "p1" };
+    const dying: Around = async (step, go) => {
+      const result = await go();
+      if (step === "delete OUT") throw new Error("the process died");
+      return result;
+    };
+    await expect(processOf(dying).bridges.delivered(address, receipt)).rejects.toThrow();
+    expect(await processOf().bridges.delivered(address, receipt)).toBe(false);
+    expect(await table.query({ pk: "SAID#signal#default#dm#ann" })).toHaveLength(1);
+  });
+
   it("is kept for replies once its platform has it, unless it is a notice or a file, or was refused", async () => {
     await attach("c1", receipts);
     const session = { ...address, sessionKey: "agent:main:main" };
@@ -295,7 +309,7 @@ describe("a message for a bridge", () => {
     await bridges.delivered(address, { id: "refused#0", messageId: "p2", error: "no such number" });
     await bridges.delivered(address, { id: "notice#0", messageId: "p3" });
     await bridges.delivered(address, { id: "plan#1", messageId: "p4" });
-    const kept = await table.query({ pk: "SAID#signal#default#ann" });
+    const kept = await table.query({ pk: "SAID#signal#default#dm#ann" });
     expect(kept).toEqual([
       expect.objectContaining({ sk: "p1", text: "hello", sessionKey: "agent:main:main" }),
     ]);

@@ -1,10 +1,16 @@
 import { contentNote } from "../../../shared/channels/content/content-note.ts";
 import type { Feedback } from "../../../shared/session/state.ts";
 
-/** What the model reads of the owner's verdicts: one line for each answer. */
+/** What the model reads of the owner's verdicts: one line for each answer. The newest that was not taken back counts. */
 export function feedbackLines(feedback: readonly Feedback[]): string[] {
-  const last = new Map(feedback.map((one) => [one.messageId, one]));
-  return [...last.values()].flatMap(({ emoji, text }) =>
-    emoji ? [contentNote(`the owner reacted ${emoji} to your answer`, text)] : [],
-  );
+  const answers = new Map<string, { text: string; verdicts: string[] }>();
+  for (const { messageId, text, emoji, isRemoved } of feedback) {
+    const others = (answers.get(messageId)?.verdicts ?? []).filter((one) => one !== emoji);
+    const given = isRemoved ? others : [...others, emoji];
+    answers.set(messageId, { text, verdicts: given.flatMap((one) => (emoji && one ? [one] : [])) });
+  }
+  return [...answers.values()].flatMap(({ text, verdicts }) => {
+    const last = verdicts.at(-1);
+    return last ? [contentNote(`the owner reacted ${last} to your answer`, text)] : [];
+  });
 }

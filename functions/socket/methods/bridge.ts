@@ -102,8 +102,9 @@ export function readBridgeReaction(params: Inbound): Reaction | undefined {
   if (!reaction) return undefined;
   if (message.text.trim() !== "" || parts.length > 1 || message.media.length > 0 || message.location)
     throw new PeerError(code.badRequest, "message: a reaction contains nothing else");
-  const { of: messageId, emoji } = reaction;
-  return { ...eventOf(params), peer, messageId, ...(emoji === undefined ? {} : { emoji }) };
+  const { of: messageId, emoji, removed } = reaction;
+  const given = emoji === undefined ? {} : { emoji, ...(removed ? { isRemoved: true as const } : {}) };
+  return { ...eventOf(params), peer, messageId, ...given };
 }
 
 /**

@@ -93,12 +93,16 @@ export async function unclaimMessage(table: Table, address: ChannelAddress, id: 
   await succeeds(table.update(keyOf(address, id), [remove("postedTo"), remove("postedAt")], exists("pk")));
 }
 
-/** Deletes a message. @returns what it was; undefined when it does not exist */
-export async function dropMessage(
+/** What a message contains. Undefined when it does not exist */
+export async function findMessage(
   table: Table,
   address: ChannelAddress,
   id: string,
 ): Promise<KeptOutbound | undefined> {
-  const dropped = await table.delete(keyOf(address, id));
-  return dropped?.payload as KeptOutbound | undefined;
+  return (await table.get(keyOf(address, id)))?.payload as KeptOutbound | undefined;
+}
+
+/** Deletes a message. @returns false when it does not exist */
+export async function dropMessage(table: Table, address: ChannelAddress, id: string): Promise<boolean> {
+  return (await table.delete(keyOf(address, id))) !== undefined;
 }

@@ -23,6 +23,7 @@ import { keepSentText } from "../sent-text.ts";
 import {
   claimMessage,
   dropMessage,
+  findMessage,
   isDue,
   type KeptFile,
   type KeptOutbound,
@@ -129,11 +130,14 @@ export function openBridges(options: BridgeOptions): Bridges {
       await sendWaiting(options, address);
     },
     async delivered(address, { id, error, messageId }) {
-      const message = await dropMessage(table, address, id);
-      if (!message) return false;
+      // Kept first: a bridge whose receipt was lost, or half handled, repeats it.
+      if (error === undefined && messageId !== undefined) {
+        const message = await findMessage(table, address, id);
+        if (message) await keepText(options, message, messageId);
+      }
+      if (!(await dropMessage(table, address, id))) return false;
       log("bridge.delivered", { ...address, deliveryId: id, reason: error });
       if (error !== undefined) await activity.failure(address, error);
-      else if (messageId !== undefined) await keepText(options, message, messageId);
       return true;
     },
     async list() {

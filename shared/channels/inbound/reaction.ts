@@ -21,7 +21,7 @@ export async function handleReaction(
     now,
   }: { table: Table; configuration: Pick<ConfigurationStore, "load">; now: () => number },
   address: ChannelAddress,
-  { eventId, sender, peer, messageId, emoji }: Reaction,
+  { eventId, sender, peer, messageId, emoji, isRemoved }: Reaction,
 ): Promise<"recorded" | "ignored"> {
   const verdict = verdictOf(emoji);
   if (emoji !== undefined && verdict === undefined) return "ignored";
@@ -33,7 +33,8 @@ export async function handleReaction(
   if (!answer) return "ignored";
   const id = `${channel}:${accountId}:reaction:${eventId}`;
   const text = answer.text.slice(0, maxText).toWellFormed();
-  const feedback = { messageId, text, ...(verdict ? { emoji: verdict } : {}) };
+  const given = verdict ? { emoji: verdict, ...(isRemoved ? { isRemoved } : {}) } : {};
+  const feedback = { messageId, text, ...given };
   return (await addFeedback(table, answer.sessionKey, id, feedback, now())) ? "recorded" : "ignored";
 }
 

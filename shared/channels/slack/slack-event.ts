@@ -123,7 +123,7 @@ export function readSlackReaction({ event_id, event }: SlackEvent): Reaction | u
   if (emoji === undefined) return undefined;
   const peer = { kind: item.channel.startsWith("D") ? "dm" : "channel", id: item.channel };
   const base = { eventId: event_id, sender: { id: user }, peer, messageId: item.ts };
-  return { ...base, ...(type === "reaction_added" ? { emoji } : {}) };
+  return { ...base, emoji, ...(type === "reaction_removed" ? { isRemoved: true } : {}) };
 }
 
 /** A thread in a direct message belongs to the same conversation; only the answer goes into the thread. */

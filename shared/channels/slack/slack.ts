@@ -65,7 +65,10 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
       const { channel } = addressOf(peer, undefined);
       await callSlack(account, "reactions.add", { body: { channel, timestamp, name: marks[mark] } });
       if (mark === "accepted") return;
-      await callSlack(account, "reactions.remove", { body: { channel, timestamp, name: marks.accepted } });
+      // Those of an earlier run: the message may have been edited.
+      const others = Object.values(marks).filter((name) => name !== marks[mark]);
+      for (const name of others)
+        await callSlack(account, "reactions.remove", { body: { channel, timestamp, name } });
     },
     locate,
   };

@@ -56,7 +56,7 @@ export function iamCases(): void {
       for (const pk of [
         "S#agent:main:main",
         "RX#telegram#default#1",
-        "SAID#telegram#default#1",
+        "SAID#telegram#default#dm#1",
         "PAIR",
         "ACTIVE#main",
         "CHANNEL",
