@@ -1,5 +1,6 @@
 import { absent, all, equal, set } from "../world/expression.ts";
 import { type ItemValue, succeeds, type Table } from "../world/world.ts";
+import { unbegun } from "./dequeue.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
 import { metaKey, type SessionState, toState } from "./state.ts";
 
@@ -10,7 +11,7 @@ const maxMoved = 20;
  * Moves an entry that was appended before the entries of its conversation that were sent later: platforms may deliver messages
  * in another order. Costs nothing when the order is right.
  *
- * Without a run, the oldest entry stays: the agent may be about to begin it (as in `dequeue`).
+ * Without a run, the oldest entry and others of its album stay: the agent may be about to begin them (as in `dequeue`).
  * @param id of the entry. The session's copy is moved: that of a redelivery may have another time, or the text before an edit.
  * @param state the session after the entry was appended
  */
@@ -26,7 +27,9 @@ export async function orderEntry(
     const from = inbox.findIndex((one) => one.id === id);
     const entry = inbox[from];
     if (!entry) return;
-    const to = inbox.findIndex((other, at) => at >= (run ? 0 : 1) && at < from && isBefore(entry, other));
+    const free = new Set(unbegun(seen).map(({ at }) => at));
+    const start = inbox.findLastIndex((_, at) => at <= from && !free.has(at)) + 1;
+    const to = inbox.findIndex((other, at) => at >= start && at < from && isBefore(entry, other));
     if (to < 0 || from - to > maxMoved) return;
     const before = inbox.slice(to, from + 1);
     const after = [entry, ...before.slice(0, -1)];

@@ -65,11 +65,16 @@ export function createEdits({ ledger, peers, timeline, cloud, faults }: Stage): 
     );
     if (version.isAcknowledged) checkPlace(id);
   };
-  /** A message that was accepted comes before those in its inbox that were written later. The oldest may have begun. */
+  /** A message that was accepted comes before those in its inbox that were written later. The oldest, and its album, may have begun. */
   const checkPlace = (id: number) => {
     // An edit that is the message may still be on its way.
     if (messages[id]?.versions.some(({ isAcknowledged }) => !isAcknowledged)) return;
-    const waiting = main()?.inbox.slice(1).map(numberOf) ?? [];
+    const inbox = main()?.inbox ?? [];
+    const albums = inbox.map((entry) => messages[numberOf(entry)]?.album);
+    const held = albums.findLastIndex(
+      (album, at) => at === 0 || (album !== undefined && album === albums[0]),
+    );
+    const waiting = inbox.slice(held + 1).map(numberOf);
     const passed = waiting.slice(0, Math.max(0, waiting.indexOf(id))).filter((other) => other > id);
     if (passed.length > 0) fault(`message ${id} comes after ${passed}`);
   };
