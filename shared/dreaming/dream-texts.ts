@@ -63,9 +63,20 @@ export function withDiaryEntry(content: string | undefined, entry: string): stri
 }
 
 function withSection(content: string, section: string): string {
-  if (`\n${content}`.includes(`\n${section}`)) return content;
+  if (hasSection(`\n${content}`, section)) return content;
   const end = content === "" || content.endsWith("\n\n") ? "" : content.endsWith("\n") ? "\n" : "\n\n";
   return content + end + section;
+}
+
+/** A line of a promotion in either file. It differs from those of every other sweep of the same minute. */
+const promotionLine = /^- .* (_\(score=|— score )/;
+
+/** Whether a text has a section, perhaps without promotions that were forgotten since. */
+function hasSection(content: string, section: string): boolean {
+  const [heading, ...lines] = section.split("\n");
+  if (content.includes(`\n${section}`)) return true;
+  const promoted = lines.filter((line) => promotionLine.test(line));
+  return content.includes(`\n${heading}\n`) && promoted.some((line) => content.includes(`\n${line}\n`));
 }
 
 /** `2026-04-24 03:00 UTC`. */

@@ -3,6 +3,7 @@ import { defaults } from "../../shared/configuration/defaults.ts";
 import { acquireDream, dreamLeaseMs, readDream } from "../../shared/dreaming/dream-state.ts";
 import { planDream } from "../../shared/dreaming/plan-dream.ts";
 import { workspaceLog } from "../../shared/git/workspace-history.ts";
+import { memoryId } from "../../shared/memory/memory-line.ts";
 import { hasGit, withClone } from "../git/git-folder.ts";
 import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
 import { type State, startState } from "../support/state.ts";
@@ -76,6 +77,28 @@ describe("a sweep of memories", () => {
     await expectGitTakesIt();
     expect(calls).toBeGreaterThan(15);
     expect(calls).toBeLessThan(maxCalls);
+  });
+
+  it("that is killed at any call, before one of its memories is forgotten, promotes the other once", async () => {
+    let calls = 0;
+    for (let isDone = false; !isDone && calls < maxCalls; calls++) {
+      await fresh();
+      isDone = await bench.sweep({ left: calls }).then(
+        () => true,
+        () => false,
+      );
+      const use = { agentId: bench.agentId, audience: "main", now: bench.now, timezone: "UTC" } as const;
+      await bench.memories.forget(use, memoryId("The boiler is repaired by Olsen"));
+      bench.now += dreamLeaseMs + 1;
+      await bench.sweep();
+      for (const path of ["MEMORY.md", "DREAMS.md"]) {
+        const text = (await bench.read(path)) ?? "";
+        expect(text.match(/green tea/g), `${path} after ${calls} calls`).toHaveLength(1);
+        expect(text).not.toContain("Olsen");
+      }
+      expect((await bench.read("MEMORY.md"))?.match(/^## Dreamed/gm)).toHaveLength(1);
+    }
+    expect(calls).toBeGreaterThan(15);
   });
 
   it("I36: that is killed again and again gets to its end", async () => {
