@@ -5,7 +5,7 @@ import { Failure } from "../app/failure.ts";
 import { backoffDelay } from "../gateway/backoff.ts";
 
 /**
- * Reads from Discord's REST API, or changes what a repeat changes no further. Repeats the call as long as that may help.
+ * Makes an idempotent call of Discord's REST API. Repeats it as long as that may help.
  * @param path after `/api/v10`
  * @throws Failure with Discord's reason; the signal's reason after an abort
  */

@@ -14,7 +14,7 @@ export interface MessagePlace {
 interface Stored {
   /** The session with the last event that was handled. */
   session?: SessionInfo;
-  /** What the session was begun with. */
+  /** The intents with which the session began. */
   intents?: number;
   /** What was written before the session is still to be read. */
   isBehind?: boolean;
@@ -35,7 +35,7 @@ export class BridgeState {
     this.#stored = read(file);
   }
 
-  /** The session to resume. Undefined when it was begun with other intents: Discord would send it only what these name. */
+  /** The session to resume. Undefined when it began with other intents, which also decide what Discord sends after a resume. */
   sessionWith(intents: number): SessionInfo | undefined {
     return this.#stored.intents === intents ? this.#stored.session : undefined;
   }

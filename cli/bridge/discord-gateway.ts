@@ -15,7 +15,7 @@ export interface DiscordOptions {
   account: ChannelAccount;
   /** The session to resume. */
   session: SessionInfo | undefined;
-  /** As `intentsOf`. */
+  /** The events that Discord sends (`intentsOf`). */
   intents: number;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;
@@ -29,7 +29,7 @@ export interface DiscordOptions {
 const intents = (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13);
 const messageContent = 1 << 15;
 
-/** What a bridge asks for. A session keeps what it was begun with. */
+/** The intents of a bridge: the events that Discord sends. A session keeps those with which it began. */
 export function intentsOf(readsRooms: boolean): number {
   return readsRooms ? intents | messageContent : intents;
 }

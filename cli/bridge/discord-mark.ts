@@ -3,7 +3,6 @@ import { channelOf } from "../../shared/channels/discord/discord.ts";
 import type { Mark } from "../../shared/protocol/events.ts";
 import { askDiscord } from "./ask-discord.ts";
 
-const marks = ["accepted", "answered", "failed"] as const;
 const emojis: Record<Mark, string> = { accepted: "👀", answered: "✅", failed: "❌" };
 
 /**
@@ -18,10 +17,10 @@ export async function markMessage(
   signal: AbortSignal,
 ): Promise<void> {
   const reactions = `/channels/${channelOf(peer)}/messages/${encodeURIComponent(messageId)}/reactions`;
-  const pathOf = (one: Mark) => `${reactions}/${encodeURIComponent(emojis[one])}/@me`;
-  await askDiscord(account, pathOf(mark), signal, "PUT");
+  const pathOf = (emoji: string) => `${reactions}/${encodeURIComponent(emoji)}/@me`;
+  await askDiscord(account, pathOf(emojis[mark]), signal, "PUT");
   if (mark === "accepted") return;
-  // Those of an earlier run: the message may have been edited.
-  for (const other of marks)
-    if (other !== mark) await askDiscord(account, pathOf(other), signal, "DELETE").catch(() => {});
+  // Also the mark of an earlier run: the message may have been edited since.
+  const others = Object.values(emojis).filter((emoji) => emoji !== emojis[mark]);
+  for (const other of others) await askDiscord(account, pathOf(other), signal, "DELETE").catch(() => {});
 }

@@ -68,7 +68,7 @@ const kinds: Readonly<Record<number, Inbound["peer"]["kind"]>> = {
   ...{ 1: "dm", 3: "group", 10: "thread", 11: "thread", 12: "thread" },
 };
 
-/** Reactions that are remembered. Most verdicts that are taken back are new. */
+/** Maximum number of remembered reactions. Most verdicts that are taken back are new. */
 const maxReactions = 1000;
 
 /** Messages on one page of a channel. */

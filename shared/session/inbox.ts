@@ -186,10 +186,7 @@ function correctionOf(entry: InboxEntry): Correction | undefined {
 
 const editedEnd = ":edited";
 
-/**
- * The key in `recent` of a session's newest edit of a message. It has the edit's negative time and is never settled, like a
- * refused id, so that no paused process can append an earlier edit.
- */
+/** The key in `recent` of a session's newest edit of a message. Its negative time refuses an earlier edit that a paused process appends. */
 const editKey = ({ of }: Correction) => `${of}${editedEnd}`;
 
 /** The condition that a session has accepted neither this edit of a message nor a later one. */
@@ -211,8 +208,8 @@ export function isOutdated({ recent }: Pick<SessionState, "recent">, correction:
 /**
  * The ids that a session has accepted. `recent` holds full ids with their times; every writer adds to it. A commit settles
  * them: it moves them to `accepted`, one text that only the lease holder writes. It contains hashes, oldest first; each group
- * of hashes from the last hours is followed by `@` and the hour. A refused id (`refuseId`) is in `recent` with its negative time.
- * It is never settled, because it would then look accepted.
+ * of hashes from the last hours is followed by `@` and the hour. A refused id (`refuseId`) is in `recent` with its negative time,
+ * and so is the newest edit of a message (`editKey`). They are never settled, because they would then look accepted.
  */
 type AcceptedIds = Pick<SessionState, "recent" | "accepted">;
 

@@ -123,7 +123,7 @@ export async function submitEdit(
   const plain = { ...messageEntry(intake, edit, text, overrides), correction };
   const marked = { ...plain, ...messageEntry(intake, edit, `[corrected] ${text}`, overrides) };
   if (isKnown && (await correctEntry(intake.table, sessionKey, plain, marked, intake.now()))) {
-    // From now on, no redelivery of the message puts it in order.
+    // A redelivery of the message is a duplicate from now on, so that it would no longer be moved to its place.
     const state = await readSession(intake.table, sessionKey);
     if (state) await orderEntry(intake.table, { sessionKey }, correction.of, state);
     return { replaced: true };

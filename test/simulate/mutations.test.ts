@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { jobMutations } from "../conformance/jobs/job-mutations.ts";
 import { seededRandom } from "../support/random.ts";
 import { type Action, drawActions } from "./load/actions.ts";
+import { noTools } from "./load/script.ts";
 import { distortions, mutations } from "./mutations.ts";
 import { drawSceneOf } from "./scenes/scenes.ts";
 import { runSchedule, type ScheduleOptions } from "./schedule.ts";
@@ -10,7 +11,7 @@ import { runSchedule, type ScheduleOptions } from "./schedule.ts";
 function crowd(seed: number): Action[] {
   const random = seededRandom(seed);
   const about = () => ({ at: random.integer(4_000), via: "client", session: "main" }) as const;
-  const script = { rounds: 0, node: 0, native: 0, fails: 0, refuses: 0, ms: 100 };
+  const script = { ...noTools, ms: 100 };
   return Array.from({ length: 12 }, (_, number) =>
     number % 3 > 0
       ? { ...about(), kind: "stop" }

@@ -5,9 +5,9 @@ import type { Feedback } from "../../../shared/session/state.ts";
 export function feedbackLines(feedback: readonly Feedback[]): string[] {
   const answers = new Map<string, { text: string; verdicts: string[] }>();
   for (const { messageId, text, emoji, isRemoved } of feedback) {
-    const others = (answers.get(messageId)?.verdicts ?? []).filter((one) => one !== emoji);
-    const given = isRemoved ? others : [...others, emoji];
-    answers.set(messageId, { text, verdicts: given.flatMap((one) => (emoji && one ? [one] : [])) });
+    const before = emoji ? (answers.get(messageId)?.verdicts ?? []) : [];
+    const others = before.filter((one) => one !== emoji);
+    answers.set(messageId, { text, verdicts: emoji && !isRemoved ? [...others, emoji] : others });
   }
   return [...answers.values()].flatMap(({ text, verdicts }) => {
     const last = verdicts.at(-1);

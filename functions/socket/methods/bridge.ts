@@ -95,7 +95,7 @@ type Inbound = Params<"channel.inbound">;
  * The reaction that a bridge's `channel.inbound` params are. Undefined when they are a message.
  * @throws PeerError 400 for a reaction without a sender, or with other content
  */
-export function readBridgeReaction(params: Inbound): Reaction | undefined {
+function readBridgeReaction(params: Inbound): Reaction | undefined {
   const { peer, message } = params;
   const { parts = [] } = message;
   const reaction = parts.find((part) => part.kind === "reaction");

@@ -93,7 +93,7 @@ export async function unclaimMessage(table: Table, address: ChannelAddress, id: 
   await succeeds(table.update(keyOf(address, id), [remove("postedTo"), remove("postedAt")], exists("pk")));
 }
 
-/** What a message contains. Undefined when it does not exist */
+/** The content of a queued message; undefined when the message does not exist. */
 export async function findMessage(
   table: Table,
   address: ChannelAddress,

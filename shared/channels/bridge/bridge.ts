@@ -130,7 +130,7 @@ export function openBridges(options: BridgeOptions): Bridges {
       await sendWaiting(options, address);
     },
     async delivered(address, { id, error, messageId }) {
-      // Kept first: a bridge whose receipt was lost, or half handled, repeats it.
+      // Before the message is deleted: after a crash in between, the bridge repeats its receipt.
       if (error === undefined && messageId !== undefined) {
         const message = await findMessage(table, address, id);
         if (message) await keepText(options, message, messageId);

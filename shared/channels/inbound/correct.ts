@@ -42,7 +42,7 @@ export async function correctMessage(
   // Another process may be about to append the message: then it is refused, and the edit takes its place.
   const isKnown = known.isDone || !(await refuseId(inbound.table, sessionKey, id, inbound.now()));
   const edit = await incomingOf(inbound, address, message, { ...admitted, id: `${id}:edit:${at}` });
-  // In place of its message it was sent when that was.
+  // An edit that takes the place of its message has the message's time.
   const { sentAt } = edit;
   const own = isKnown && sentAt !== undefined ? { sentAt: Math.max(sentAt, at) } : {};
   const { replaced } = await submitEdit(inbound, sessionKey, { ...edit, ...own }, { of: id, at }, isKnown);

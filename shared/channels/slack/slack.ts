@@ -65,10 +65,11 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
       const { channel } = addressOf(peer, undefined);
       await callSlack(account, "reactions.add", { body: { channel, timestamp, name: marks[mark] } });
       if (mark === "accepted") return;
-      // Those of an earlier run: the message may have been edited.
+      // Also the mark of an earlier run: the message may have been edited since.
       const others = Object.values(marks).filter((name) => name !== marks[mark]);
-      for (const name of others)
-        await callSlack(account, "reactions.remove", { body: { channel, timestamp, name } });
+      const remove = (name: string) =>
+        callSlack(account, "reactions.remove", { body: { channel, timestamp, name } });
+      await Promise.all(others.map(remove));
     },
     locate,
   };

@@ -28,7 +28,7 @@ interface Message {
   id: number;
   sentAt: number;
   album?: string;
-  versions: Version[];
+  versions: [Version, ...Version[]];
 }
 
 /** Somebody edits their messages while they wait, run or are on their way, sends albums, and has messages delivered in another order. */
@@ -41,19 +41,19 @@ export function createEdits({ ledger, peers, timeline, cloud, faults }: Stage): 
     const id = messages.length;
     // A platform counts seconds: messages of one second are in the order of their ids.
     const sentAt = Math.floor(timeline.now / 1000) * 1000;
-    const message = { id, sentAt, versions: [{ number: firstNumber + id * maxVersions }], ...more };
+    const message: Message = { id, sentAt, versions: [{ number: firstNumber + id * maxVersions }], ...more };
     messages.push(message);
     return message;
   };
   const edited = (message: Message): Version => {
-    const last = message.versions.at(-1);
-    const editedAt = Math.max(timeline.now, (last?.editedAt ?? 0) + 1);
-    const version = { number: (last?.number ?? 0) + 1, editedAt };
+    const [first, ...edits] = message.versions;
+    const last = edits.at(-1) ?? first;
+    const version = { number: last.number + 1, editedAt: Math.max(timeline.now, (last.editedAt ?? 0) + 1) };
     message.versions.push(version);
     return version;
   };
-  const deliver = async (request: string, { id, sentAt, album }: Message, version: Version, ms = 200) => {
-    const { number, editedAt } = version;
+  const deliver = async (request: string, message: Message, ms: number, version = message.versions[0]) => {
+    const [{ id, sentAt, album }, { number, editedAt }] = [message, version];
     const peer = { kind: "dm", id: "me" } as const;
     version.isAcknowledged = await peers.insist(`${request}/${number}`, (world) =>
       handleInbound(peers.inboundOf(world), address, {
@@ -83,26 +83,22 @@ export function createEdits({ ledger, peers, timeline, cloud, faults }: Stage): 
     async perform({ does, value }: SceneAction, id: string) {
       const ms = value * 5;
       const last = messages[value % Math.max(1, messages.length)];
-      if (does === "edit" && last) await deliver(id, last, edited(last), ms);
+      if (does === "edit" && last) await deliver(id, last, ms, edited(last));
       else if (does === "early") {
         const message = wrote();
-        const [first, edit] = [message.versions[0] as Version, edited(message)];
-        const early = deliver(id, message, edit, ms);
+        const early = deliver(id, message, ms, edited(message));
         await timeline.pass(value % 3 === 0 ? 0 : value * 2);
-        await Promise.all([early, deliver(id, message, first, ms)]);
+        await Promise.all([early, deliver(id, message, ms)]);
       } else if (does === "late") {
         const [first, second] = [wrote(), wrote()];
-        const later = deliver(id, second, second.versions[0] as Version, ms);
+        const later = deliver(id, second, ms);
         await timeline.pass(value);
-        await Promise.all([later, deliver(id, first, first.versions[0] as Version, ms)]);
+        await Promise.all([later, deliver(id, first, ms)]);
       } else if (does === "album") {
         const parts = [1, 2, 3].map(() => wrote({ album: id }));
         albums.push(parts);
-        await Promise.all(parts.map((part) => deliver(id, part, part.versions[0] as Version, ms)));
-      } else {
-        const message = wrote();
-        await deliver(id, message, message.versions[0] as Version, ms);
-      }
+        await Promise.all(parts.map((part) => deliver(id, part, ms)));
+      } else await deliver(id, wrote(), ms);
     },
     written() {},
     async calm() {},
@@ -122,10 +118,11 @@ export function createEdits({ ledger, peers, timeline, cloud, faults }: Stage): 
         if (newest > 0 && receipt?.state !== "done") fault(`the receipt of message ${id} is not closed`);
       }
       if (faults.total > 0) return;
-      for (const parts of albums) {
-        const first = said.filter((numbers) => numbers.includes(parts[0]?.versions[0]?.number ?? 0));
-        if (parts.some(({ versions }) => versions.length > 1)) continue;
-        if (first[0]?.length !== parts.length) fault(`an album was read as ${JSON.stringify(first)}`);
+      for (const parts of albums.filter((one) => one.every(({ versions }) => versions.length === 1))) {
+        const numbers = parts.map(({ versions }) => versions[0].number);
+        const read = said.filter((message) => message.some((number) => numbers.includes(number)));
+        if (read.length !== 1 || read[0]?.length !== numbers.length)
+          fault(`an album was read as ${JSON.stringify(read)}`);
       }
     },
   };

@@ -9,7 +9,7 @@ import { submitMessage } from "../../../shared/session/intake.ts";
 import type { World } from "../../../shared/world/world.ts";
 import type { SceneAction } from "../load/actions.ts";
 import { facts, factsIn } from "../load/facts.ts";
-import { textOfScript } from "../load/script.ts";
+import { noTools, textOfScript } from "../load/script.ts";
 import { gatewayOf } from "./gateway.ts";
 import type { Scene, Stage, Write } from "./scene.ts";
 
@@ -76,7 +76,7 @@ export function createMemories({ ledger, peers, timeline, cloud, faults }: Stage
     async perform({ does, value }: SceneAction, id: string) {
       const fact = facts[value % facts.length] ?? "";
       if (does === "say") {
-        const script = { number: 200 + said++, rounds: 0, node: 0, native: 0, fails: 0, refuses: 0, ms: 200 };
+        const script = { ...noTools, number: 200 + said++, ms: 200 };
         await send(id, `${fact}. ${textOfScript(script)}`);
       } else if (does === "reset") await send(id, "/reset");
       else if (does === "compact") await send(id, "/compact 1");

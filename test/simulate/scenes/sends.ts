@@ -2,7 +2,7 @@ import { textOf, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { submitMessage } from "../../../shared/session/intake.ts";
 import type { World } from "../../../shared/world/world.ts";
 import type { SceneAction } from "../load/actions.ts";
-import { answerTo, readScript, textOfScript } from "../load/script.ts";
+import { answerTo, noTools, readScript, textOfScript } from "../load/script.ts";
 import type { Scene, Stage } from "./scene.ts";
 
 /** In the settings of a schedule: runs that one message may start in other sessions (`session.sendLimit`). */
@@ -37,7 +37,7 @@ export function createSends(stage: Stage): Scene {
       const number = 100 + roots.length;
       roots.push(number);
       const [sends, hops] = [1 + (value % 3), value % 4];
-      const usual = { rounds: 0, node: 0, native: 0, fails: value % 11 === 0 ? 1 : 0, refuses: 0 };
+      const usual = { ...noTools, fails: value % 11 === 0 ? 1 : 0 };
       const text = textOfScript({ ...usual, number, ms: value * 5, sends, hops });
       const origin = { kind: "client", connectionId: "c-1", requestId: id } as const;
       const incoming = { id, text, origin, writer: {} };

@@ -1,3 +1,4 @@
+import { rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -11,14 +12,17 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
  */
 export async function runBundled(entry) {
   const outfile = join(root, "dist", basename(dirname(entry)), "main.mjs");
+  // Another process may run the same program: the file is replaced whole.
+  const written = `${outfile}.${process.pid}`;
   await build({
     entryPoints: [join(root, entry)],
-    outfile,
+    outfile: written,
     bundle: true,
     platform: "node",
     format: "esm",
     packages: "external",
     logLevel: "error",
   });
+  await rename(written, outfile);
   await import(pathToFileURL(outfile).href);
 }
